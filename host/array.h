@@ -1,0 +1,41 @@
+/* Typed host arrays: row-major, 0-based, contiguous. An array owns its data unless it is a view of memory
+ * that somebody else keeps alive (pg_array_view). */
+#ifndef PG_ARRAY_H
+#define PG_ARRAY_H
+
+#include "dtype.h"
+
+enum { PG_DIM_MAX = 8 };
+
+typedef struct pg_array {
+  pg_dtype dtype;
+  int ndim; /* at least 1 */
+  int64_t shape[PG_DIM_MAX];
+  size_t count; /* elements */
+  size_t bytes;
+  void *data; /* 64-byte aligned; NULL only when bytes is 0 */
+  bool owned;
+} pg_array;
+
+/* New array, zeroed. Errors: PG_RANGE (negative or overflowing shape), PG_MEMORY (says how many bytes). */
+pg_code pg_array_new(pg_array *out, const pg_dtype *dtype, int ndim, const int64_t *shape,
+                     pg_error *error);
+void pg_array_view(pg_array *out, const pg_dtype *dtype, size_t count, void *data);
+void pg_array_free(pg_array *array); /* safe on a zeroed struct and twice */
+pg_code pg_array_reshape(pg_array *array, int ndim, const int64_t *shape, pg_error *error);
+
+typedef enum pg_dist { PG_DIST_UNIFORM, PG_DIST_NORMAL, PG_DIST_INTEGER, PG_DIST_BITS } pg_dist;
+
+typedef struct pg_random {
+  uint64_t seed;
+  uint64_t stream; /* independent sequences of one seed */
+  pg_dist dist;
+  double low, high;   /* uniform: [low, high); default 0, 1 */
+  double mean, stddev; /* normal; default 0, 1 */
+  int64_t first, last; /* integer: first..last, both included; unbiased */
+} pg_random;
+
+/* Fill with Philox: element i depends on seed, stream and i only. Structs: PG_INVALID. */
+pg_code pg_array_random(pg_array *array, const pg_random *random, pg_error *error);
+
+#endif
