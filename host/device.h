@@ -70,6 +70,7 @@ typedef enum pg_fault_kind {
   PG_FAULT_RACE,
   PG_FAULT_TRAP,     /* trap, brkpt, a failed assert */
   PG_FAULT_TIMEOUT,
+  PG_FAULT_READ_ONLY, /* a write to a buffer that kernels must not change */
   PG_FAULT_DEADLOCK, /* a barrier that some threads never reach */
   PG_FAULT_OTHER
 } pg_fault_kind;
