@@ -1,33 +1,34 @@
-# Perigee. `make help` lists the targets.
+# Perigee. `make help` lists the targets; `make run` and `make test` are all that a fresh machine needs.
 #
-# build/            what is built; nothing outside it is written
+# build/            what is built; nothing outside it is written (but dist/ and data/, by the targets of these names)
 #   perigee         the command; finds lua/, kernels/, tasks/, validators/ beside build/
 #   lib/            Lua C modules that tasks load (references at C speed)
-#   asan/           the same with AddressSanitizer and UBSan
 #   tests/          C test programs
+#   asan/ fuzz/     the same with sanitizers
+#   deps/           what `make deps` fetched; `make clean` keeps it
 
 SHELL := /bin/bash
-CC ?= gcc
+VERSION := 0.1.0
 BUILD ?= build
 PREFIX ?= /usr/local
-VERSION := 0.1.0
+ARCH := $(shell uname -m)
+ifeq ($(origin CC),default)
+CC := gcc
+endif
 
 WARN := -Wall -Wextra -Wconversion -Wshadow -Wstrict-prototypes -Wno-sign-conversion
-# -ffp-contract=off: the simulator and the references must round exactly where the source says.
 CFLAGS ?= -O2 -g
+LUA_CFLAGS := -I/usr/include/lua5.4
+# -ffp-contract=off: the simulator and the references must round exactly where the source says.
 ALL_CFLAGS = -std=c11 -D_GNU_SOURCE -DPG_VERSION='"$(VERSION)"' $(WARN) -ffp-contract=off \
              -fvisibility=hidden -fPIC -pthread $(LUA_CFLAGS) $(CFLAGS) $(SAN)
-LUA_CFLAGS := -I/usr/include/lua5.4
 # Static where Debian ships archives, so that `make dist` runs on a machine with nothing but a driver.
 ARCHIVES = -l:liblua5.4.a -l:libjansson.a -l:libmd.a
 LIBS = $(ARCHIVES) -lm -ldl -lpthread
 
 # host/sim/vec_*.c: hot loops, compiled once per instruction set from the same source. PG_ISA is the bare word
 # base, avx2 or avx512, for names made by token pasting; who calls them chooses at run time.
-VEC_ISAS := base
-ifeq ($(shell uname -m),x86_64)
-VEC_ISAS := base avx2 avx512
-endif
+VEC_ISAS := base $(if $(filter x86_64,$(ARCH)),avx2 avx512)
 VEC_FLAGS = -O3 -fno-math-errno -fno-trapping-math
 VEC_base :=
 VEC_avx2 := -mavx2 -mfma -mf16c -mbmi2
@@ -41,34 +42,147 @@ CORE := $(filter-out $(BUILD)/obj/main.o,$(OBJECTS))
 MODULES := $(patsubst tasks/%.c,$(BUILD)/lib/%.so,$(wildcard tasks/*/*.c))
 CTESTS := $(patsubst tests/c/%.c,$(BUILD)/tests/%,$(wildcard tests/c/test_*.c))
 
+# For sub-makes that build something whole: all cores, whatever -j the user gave this one.
+PARALLEL = $(MAKE) --no-print-directory $$([[ $$MAKEFLAGS == *-j* ]] || echo -j$$(nproc))
+
+# ---- use ------------------------------------------------------------------------------------------------------------
+
+TASKS ?= hash/tsdf_allocate hash/tsdf_update hash/tsdf_fuse vector/saxpy
+
+.PHONY: run
+run: deps-run ## install what is missing, build, run the benchmarks (TASKS="..." ARGS="...")
+	@$(PARALLEL) build
+	@$(BUILD)/perigee run $(TASKS) $(ARGS)
+
+.PHONY: test
+test: deps-test ## install what is missing, build, run every test (ONLY=pattern: only these suites)
+	@MAKE="$(PARALLEL)" BUILD=$(BUILD) tests/run $(ONLY)
+
+.PHONY: test-gpu
+test-gpu: build ## tests that need an NVIDIA GPU
+	@tests/gpu/run
+
+.PHONY: data
+data: build ## fetch or make the real scans for hash/tsdf_*, in data/
+	@$(BUILD)/perigee tasks/hash/data.lua
+
+# ---- build ----------------------------------------------------------------------------------------------------------
+
 .PHONY: build
-build: $(BUILD)/perigee $(MODULES)
+build: $(BUILD)/perigee $(MODULES) ## the command and the modules of the tasks, in build/
+
+.PHONY: tests
+tests: $(CTESTS)
+
+SANITIZE := -fsanitize=address,undefined -fno-omit-frame-pointer -fno-sanitize-recover=all
+
+.PHONY: asan
+asan: ## the same in build/asan, with AddressSanitizer and UBSan
+	@$(PARALLEL) BUILD=$(BUILD)/asan CFLAGS="-O1 -g" VEC_FLAGS= SAN="$(SANITIZE)" build tests
+
+# Compiler and flags are a prerequisite of every object: other flags build anew, the same flags build nothing.
+FLAGS := $(CC) $(ALL_CFLAGS) $(EXTRA_CFLAGS) $(VEC_FLAGS) $(ARCHIVES)
+ifneq ($(file <$(BUILD)/flags),$(FLAGS))
+$(shell mkdir -p $(BUILD))
+$(file >$(BUILD)/flags,$(FLAGS))
+endif
 
 $(BUILD)/perigee: $(OBJECTS)
 	@$(CC) $(SAN) -rdynamic -o $@ $(OBJECTS) $(LIBS)
 
-$(BUILD)/obj/%.o: host/%.c
+# Asked once: says which packages are missing, instead of a compiler that finds no header.
+$(BUILD)/ready:
+	@CC="$(CC)" .ci/deps --check build
+	@touch $@
+
+$(BUILD)/obj/%.o: host/%.c $(BUILD)/flags | $(BUILD)/ready
 	@mkdir -p $(@D)
 	@$(CC) $(ALL_CFLAGS) $(EXTRA_CFLAGS) -MMD -MP -c -o $@ $<
 
 define VEC_RULE
-$(BUILD)/obj/sim/vec_%_$(1).o: host/sim/vec_%.c
+$(BUILD)/obj/sim/vec_%_$(1).o: host/sim/vec_%.c $(BUILD)/flags | $(BUILD)/ready
 	@mkdir -p $$(@D)
 	@$$(CC) $$(ALL_CFLAGS) $$(EXTRA_CFLAGS) $$(VEC_FLAGS) $$(VEC_$(1)) -DPG_ISA=$(1) -MMD -MP -c -o $$@ $$<
 endef
 $(foreach isa,$(VEC_ISAS),$(eval $(call VEC_RULE,$(isa))))
 
-# Lua C modules of tasks: OpenMP where the compiler has it.
-$(BUILD)/lib/%.so: tasks/%.c
-	@mkdir -p $(@D)
-	@$(CC) $(ALL_CFLAGS) -Ihost -O3 -fopenmp -shared -MMD -MP -o $@ $< -static-libgcc -lm
+# Lua C modules of tasks: with OpenMP where the compiler has it. `make dist` puts its run time beside them.
+$(BUILD)/openmp: $(BUILD)/flags | $(BUILD)/ready
+	@echo 'int main(void) { return 0; }' | $(CC) -fopenmp -x c - -o $@ 2>/dev/null && echo -fopenmp >$@ || echo >$@
 
-$(BUILD)/tests/%: tests/c/%.c $(CORE)
+$(BUILD)/lib/%.so: tasks/%.c $(BUILD)/flags $(BUILD)/openmp
+	@mkdir -p $(@D)
+	@$(CC) $(ALL_CFLAGS) -Ihost -O3 $$(<$(BUILD)/openmp) -shared -Wl,-rpath,'$$ORIGIN:$$ORIGIN/..' -MMD -MP -o $@ $< \
+	  -static-libgcc -lm
+
+$(BUILD)/tests/%: tests/c/%.c $(CORE) $(BUILD)/flags
 	@mkdir -p $(@D)
 	@$(CC) $(ALL_CFLAGS) -Ihost -MMD -MP -o $@ $< $(CORE) -rdynamic $(LIBS) -lcmocka
 
--include $(OBJECTS:.o=.d)
+-include $(OBJECTS:.o=.d) $(MODULES:.so=.d) $(CTESTS:=.d)
 
-.PHONY: clean
-clean:
-	rm -rf $(BUILD)
+# ---- dependencies: what they are and which package has them is in .ci/deps ----------------------------------------
+
+.PHONY: deps deps-run deps-test
+deps: ## install what `make run` needs and this machine lacks (apt; NVRTC as a Python wheel)
+	@CC="$(CC)" .ci/deps --again build nvrtc
+deps-run:
+	@CC="$(CC)" .ci/deps build nvrtc
+deps-test:
+	@CC="$(CC)" .ci/deps build test nvrtc
+
+.PHONY: deps-nvrtc deps-rust deps-triton deps-sim-peers deps-dev
+deps-nvrtc: ## NVIDIA's run-time compiler, without which committed PTX is used
+deps-rust: ## rustc and the source of its core library, for kernels in Rust
+deps-triton: ## Triton, in a virtual environment in build/deps
+deps-sim-peers: ## Oclgrind and PoCL, which the simulator is measured against
+deps-dev: ## clang, clang-format, luacheck, valgrind
+deps-nvrtc deps-rust deps-triton deps-sim-peers deps-dev:
+	@.ci/deps --again $(@:deps-%=%)
+
+# ---- code -----------------------------------------------------------------------------------------------------------
+
+C_FILES = $(wildcard host/*.[ch] host/*/*.[ch] tasks/*/*.[ch] tests/c/*.[ch] tests/fuzz/*.[ch] tests/gpu/*.[ch])
+
+.PHONY: lint lint-c lint-lua format
+lint: lint-c lint-lua ## formatting of the C files, luacheck, syntax of the shell scripts
+	@bash -n .ci/run .ci/deps .ci/dist tests/run
+
+lint-c:
+	@! clang-format --dry-run -Werror $(C_FILES) 2>&1 | grep error:
+
+lint-lua:
+	@luacheck --quiet .
+
+format: ## reformat the C files
+	clang-format -i $(C_FILES)
+
+# ---- packages -------------------------------------------------------------------------------------------------------
+
+.PHONY: dist
+dist: build ## relocatable folder in dist/ for a machine with nothing but a driver (NVRTC=1: with the compiler)
+	@CC="$(CC)" NVRTC=$(NVRTC) .ci/dist $(BUILD) dist/perigee-$(VERSION)-$(ARCH)
+
+SHARE = $(DESTDIR)$(PREFIX)/share/perigee
+
+.PHONY: install uninstall
+install: build uninstall ## into PREFIX (default /usr/local), below DESTDIR
+	@install -D -m 755 $(BUILD)/perigee $(DESTDIR)$(PREFIX)/bin/perigee
+	@mkdir -p $(SHARE)/lib
+	@cp -R lua kernels tasks validators examples $(SHARE)
+	@for module in $(MODULES); do install -D -m 755 $$module $(SHARE)/lib/$${module#$(BUILD)/lib/} || exit; done
+
+uninstall: ## what install put there
+	@rm -rf $(DESTDIR)$(PREFIX)/bin/perigee $(SHARE)
+
+.PHONY: clean distclean
+clean: ## remove what was built (keeps build/deps)
+	@find $(BUILD) -mindepth 1 -maxdepth 1 ! -name deps -exec rm -rf {} +
+
+distclean: ## remove build/ and dist/, with what `make deps` fetched
+	@rm -rf $(BUILD) dist
+
+.PHONY: help
+help: ## this list
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1\t\2/p' Makefile | while IFS=$$'\t' read -r name text; do \
+	  printf '  %-15s %s\n' "$$name" "$$text"; done

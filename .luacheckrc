@@ -1,0 +1,6 @@
+-- LuaUnit finds tests in globals named Test*; everything else is local.
+std = "lua54"
+max_line_length = 100
+self = false
+exclude_files = { "build", "dist", "data" }
+files["tests/lua"] = { ignore = { "111/Test.*", "112/Test.*", "113/Test.*" } }
