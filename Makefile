@@ -8,6 +8,7 @@
 #   deps/           what `make deps` fetched; `make clean` keeps it
 
 SHELL := /bin/bash
+.DEFAULT_GOAL := build
 VERSION := 0.1.0
 BUILD ?= build
 PREFIX ?= /usr/local
@@ -39,11 +40,15 @@ SOURCES := $(filter-out $(VECTORS),$(wildcard host/*.c host/cuda/*.c host/sim/*.
 OBJECTS := $(SOURCES:host/%.c=$(BUILD)/obj/%.o) \
            $(foreach isa,$(VEC_ISAS),$(VECTORS:host/%.c=$(BUILD)/obj/%_$(isa).o))
 CORE := $(filter-out $(BUILD)/obj/main.o,$(OBJECTS))
-MODULES := $(patsubst tasks/%.c,$(BUILD)/lib/%.so,$(wildcard tasks/*/*.c))
+# A Lua C module of a task, `require "hash.name"`: tasks/hash/name.c, or every file in tasks/hash/name/.
+MODULE_SOURCES := $(wildcard tasks/*/*.c tasks/*/*/*.c)
+MODULE_NAMES := $(sort $(patsubst tasks/%.c,%,$(wildcard tasks/*/*.c)) \
+                       $(patsubst tasks/%/,%,$(dir $(wildcard tasks/*/*/*.c))))
+MODULES := $(MODULE_NAMES:%=$(BUILD)/lib/%.so)
 CTESTS := $(patsubst tests/c/%.c,$(BUILD)/tests/%,$(wildcard tests/c/test_*.c))
 
 # For sub-makes that build something whole: all cores, whatever -j the user gave this one.
-PARALLEL = $(MAKE) --no-print-directory $$([[ $$MAKEFLAGS == *-j* ]] || echo -j$$(nproc))
+PARALLEL = $(MAKE) -s --no-print-directory $$([[ $$MAKEFLAGS == *-j* ]] || echo -j$$(nproc))
 
 # ---- use ------------------------------------------------------------------------------------------------------------
 
@@ -106,20 +111,26 @@ $(BUILD)/obj/sim/vec_%_$(1).o: host/sim/vec_%.c $(BUILD)/flags | $(BUILD)/ready
 endef
 $(foreach isa,$(VEC_ISAS),$(eval $(call VEC_RULE,$(isa))))
 
-# Lua C modules of tasks: with OpenMP where the compiler has it. `make dist` puts its run time beside them.
+# Modules use OpenMP where the compiler has it; `make dist` puts its run time beside them.
 $(BUILD)/openmp: $(BUILD)/flags | $(BUILD)/ready
 	@echo 'int main(void) { return 0; }' | $(CC) -fopenmp -x c - -o $@ 2>/dev/null && echo -fopenmp >$@ || echo >$@
 
-$(BUILD)/lib/%.so: tasks/%.c $(BUILD)/flags $(BUILD)/openmp
+$(BUILD)/obj/tasks/%.o: tasks/%.c $(BUILD)/openmp
 	@mkdir -p $(@D)
-	@$(CC) $(ALL_CFLAGS) -Ihost -O3 $$(<$(BUILD)/openmp) -shared -Wl,-rpath,'$$ORIGIN:$$ORIGIN/..' -MMD -MP -o $@ $< \
-	  -static-libgcc -lm
+	@$(CC) $(ALL_CFLAGS) -Ihost -O3 $$(<$(BUILD)/openmp) -MMD -MP -c -o $@ $<
+
+define MODULE_RULE
+$(BUILD)/lib/$(1).so: $(patsubst %.c,$(BUILD)/obj/%.o,$(wildcard tasks/$(1).c tasks/$(1)/*.c))
+	@mkdir -p $$(@D)
+	@$$(CC) $$(SAN) $$$$(<$(BUILD)/openmp) -shared -Wl,-rpath,'$$$$ORIGIN:$$$$ORIGIN/..' -o $$@ $$^ -static-libgcc -lm
+endef
+$(foreach name,$(MODULE_NAMES),$(eval $(call MODULE_RULE,$(name))))
 
 $(BUILD)/tests/%: tests/c/%.c $(CORE) $(BUILD)/flags
 	@mkdir -p $(@D)
 	@$(CC) $(ALL_CFLAGS) -Ihost -MMD -MP -o $@ $< $(CORE) -rdynamic $(LIBS) -lcmocka
 
--include $(OBJECTS:.o=.d) $(MODULES:.so=.d) $(CTESTS:=.d)
+-include $(OBJECTS:.o=.d) $(MODULE_SOURCES:%.c=$(BUILD)/obj/%.d) $(CTESTS:=.d)
 
 # ---- dependencies: what they are and which package has them is in .ci/deps ----------------------------------------
 
@@ -142,7 +153,7 @@ deps-nvrtc deps-rust deps-triton deps-sim-peers deps-dev:
 
 # ---- code -----------------------------------------------------------------------------------------------------------
 
-C_FILES = $(wildcard host/*.[ch] host/*/*.[ch] tasks/*/*.[ch] tests/c/*.[ch] tests/fuzz/*.[ch] tests/gpu/*.[ch])
+C_FILES = $(wildcard host/*.[ch] host/*/*.[ch] tasks/*/*.[ch] tasks/*/*/*.[ch] tests/c/*.[ch] tests/fuzz/*.[ch] tests/gpu/*.[ch])
 
 .PHONY: lint lint-c lint-lua format
 lint: lint-c lint-lua ## formatting of the C files, luacheck, syntax of the shell scripts
