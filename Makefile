@@ -85,6 +85,26 @@ SANITIZE := -fsanitize=address,undefined -fno-omit-frame-pointer -fno-sanitize-r
 asan: ## the same in build/asan, with AddressSanitizer and UBSan
 	@$(PARALLEL) BUILD=$(BUILD)/asan CFLAGS="-O1 -g" VEC_FLAGS= SAN="$(SANITIZE)" build tests
 
+# Each tests/fuzz/fuzz_NAME.c has LLVMFuzzerTestOneInput; its seeds are in tests/fuzz/corpus/NAME and stay as they are.
+FUZZERS := $(patsubst tests/fuzz/fuzz_%.c,%,$(wildcard tests/fuzz/fuzz_*.c))
+FUZZ_CORE := $(filter-out $(BUILD)/obj/main.o,$(patsubst host/%.c,$(BUILD)/obj/%.o,$(wildcard host/*.c host/sim/ptx*.c)))
+FUZZ_SECONDS ?= 30
+
+.PHONY: fuzz run-fuzzers
+fuzz: ## fuzz what reads foreign bytes, FUZZ_SECONDS=30 in all (needs clang)
+	@$(PARALLEL) BUILD=$(BUILD)/fuzz CC=clang CFLAGS="-O1 -g" SAN="$(SANITIZE) -fsanitize=fuzzer-no-link" run-fuzzers
+
+run-fuzzers: $(FUZZERS:%=$(BUILD)/fuzz_%)
+	@for name in $(FUZZERS); do \
+	  mkdir -p $(BUILD)/corpus/$$name && \
+	  $(BUILD)/fuzz_$$name -max_total_time=$$(($(FUZZ_SECONDS) / $(words $(FUZZERS)))) -timeout=10 -rss_limit_mb=2048 \
+	    -verbosity=0 -print_final_stats=1 -artifact_prefix=$(BUILD)/ $(BUILD)/corpus/$$name \
+	    $$(ls -d tests/fuzz/corpus/$$name 2>/dev/null) || exit; \
+	done
+
+$(BUILD)/fuzz_%: tests/fuzz/fuzz_%.c $(FUZZ_CORE) $(BUILD)/flags
+	@$(CC) $(ALL_CFLAGS) -fsanitize=fuzzer -Ihost -MMD -MP -o $@ $< $(FUZZ_CORE) $(LIBS)
+
 # Compiler and flags are a prerequisite of every object: other flags build anew, the same flags build nothing.
 FLAGS := $(CC) $(ALL_CFLAGS) $(EXTRA_CFLAGS) $(VEC_FLAGS) $(ARCHIVES)
 ifneq ($(file <$(BUILD)/flags),$(FLAGS))
@@ -130,7 +150,7 @@ $(BUILD)/tests/%: tests/c/%.c $(CORE) $(BUILD)/flags
 	@mkdir -p $(@D)
 	@$(CC) $(ALL_CFLAGS) -Ihost -MMD -MP -o $@ $< $(CORE) -rdynamic $(LIBS) -lcmocka
 
--include $(OBJECTS:.o=.d) $(MODULE_SOURCES:%.c=$(BUILD)/obj/%.d) $(CTESTS:=.d)
+-include $(OBJECTS:.o=.d) $(MODULE_SOURCES:%.c=$(BUILD)/obj/%.d) $(CTESTS:=.d) $(FUZZERS:%=$(BUILD)/fuzz_%.d)
 
 # ---- dependencies: what they are and which package has them is in .ci/deps ----------------------------------------
 
@@ -147,7 +167,7 @@ deps-nvrtc: ## NVIDIA's run-time compiler, without which committed PTX is used
 deps-rust: ## rustc and the source of its core library, for kernels in Rust
 deps-triton: ## Triton, in a virtual environment in build/deps
 deps-sim-peers: ## Oclgrind and PoCL, which the simulator is measured against
-deps-dev: ## clang, clang-format, luacheck, valgrind
+deps-dev: ## clang, clang-format, luacheck, shellcheck, valgrind
 deps-nvrtc deps-rust deps-triton deps-sim-peers deps-dev:
 	@.ci/deps --again $(@:deps-%=%)
 
@@ -156,8 +176,8 @@ deps-nvrtc deps-rust deps-triton deps-sim-peers deps-dev:
 C_FILES = $(wildcard host/*.[ch] host/*/*.[ch] tasks/*/*.[ch] tasks/*/*/*.[ch] tests/c/*.[ch] tests/fuzz/*.[ch] tests/gpu/*.[ch])
 
 .PHONY: lint lint-c lint-lua format
-lint: lint-c lint-lua ## formatting of the C files, luacheck, syntax of the shell scripts
-	@bash -n .ci/run .ci/deps .ci/dist tests/run
+lint: lint-c lint-lua ## clang-format, luacheck, shellcheck
+	@shellcheck -x $(wildcard .ci/* tests/run tests/shell/*.sh)
 
 lint-c:
 	@! clang-format --dry-run -Werror $(C_FILES) 2>&1 | grep error:
