@@ -35,7 +35,27 @@ typedef struct pg_random {
   int64_t first, last; /* integer: first..last, both included; unbiased */
 } pg_random;
 
-/* Fill with Philox: element i depends on seed, stream and i only. Structs: PG_INVALID. */
+/* Fill with Philox: element i depends on seed, stream and i only. Structs: PG_INVALID.
+ * uniform: floats only; from 53 bits (f64) or 24 bits (the others) computed as low + (high - low) u in binary64,
+ *   rounded to the dtype, and kept inside [low, high) where that rounding would leave it.
+ * normal: floats only, mean + stddev z.
+ * integer: any scalar that holds first..last exactly; for u64 both are bit patterns.
+ * bits: any scalar; the low bits of word i (of u64 word i for 8-byte scalars); a bool takes the lowest. */
 pg_code pg_array_random(pg_array *array, const pg_random *random, pg_error *error);
+
+/* Convert each scalar (see pg_load_f64): integers to integers wrap, everything else rounds once.
+ * Equal counts; scalars only. */
+pg_code pg_array_convert(const pg_array *from, pg_array *to, pg_error *error);
+
+/* Compensated sum, smallest and largest element in binary64; NaN when an element is NaN. */
+typedef struct pg_reduction {
+  double sum, min, max;
+  size_t min_index, max_index; /* where they are, so that 64-bit integers can be read exactly */
+} pg_reduction;
+pg_code pg_array_reduce(const pg_array *array, pg_reduction *out, pg_error *error);
+
+/* Whether all elements have equal bits (padding of structs aside); *index: the first one that differs, else
+ * count. PG_INVALID when dtype or count differ. */
+pg_code pg_array_equal_bits(const pg_array *a, const pg_array *b, size_t *index, pg_error *error);
 
 #endif

@@ -33,8 +33,10 @@ typedef struct pg_comparison {
 } pg_comparison;
 
 /* want: any scalar dtype (usually f64); got: any scalar dtype; equal counts.
- * Integers and bools of the same dtype are compared exactly, as 64-bit integers.
- * Errors: PG_INVALID for structs or different counts. */
+ * Two integer or bool dtypes are compared exactly, as 64-bit integers (tolerances apply to the exact
+ * difference); else both are taken as binary64. Equal infinities pass; no other infinity ever does.
+ * max_rel leaves out elements where want is 0. unwritten counts bad elements only.
+ * Errors: PG_INVALID for structs or different counts, PG_RANGE for a negative or non-finite tolerance. */
 pg_code pg_compare(const pg_array *want, const pg_array *got, const pg_tolerance *tolerance,
                    pg_comparison *out, pg_error *error);
 

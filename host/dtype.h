@@ -56,6 +56,15 @@ const char *pg_scalar_name(pg_scalar scalar);
 uint32_t pg_scalar_size(pg_scalar scalar);
 char pg_scalar_class(pg_scalar scalar); /* 'f', 'i', 'u', 'b'; 's' for PG_STRUCT */
 
+/* A floating format. Its numbers are multiples of 2^(exponent - mantissa_bits), exponent >= min_exponent. */
+typedef struct pg_float_format {
+  int mantissa_bits; /* stored ones: 52 for f64 */
+  int min_exponent;  /* of the smallest normal number: -1022 for f64 */
+  double max;        /* largest finite number */
+} pg_float_format;
+
+const pg_float_format *pg_scalar_format(pg_scalar scalar); /* NULL when it is not floating */
+
 pg_dtype pg_dtype_of(pg_scalar scalar);
 /* Name -> scalar dtype. PG_NOT_FOUND names the nearest one in the hint. */
 pg_code pg_dtype_parse(const char *name, pg_dtype *out, pg_error *error);
@@ -67,8 +76,9 @@ void pg_dtype_finish(pg_dtype *out);
 bool pg_dtype_equal(const pg_dtype *a, const pg_dtype *b);
 
 /* Conversions between binary32/binary64 and the narrow formats. Round to nearest, ties to even; from
- * binary64 in one rounding (never through binary32). f16, bf16, f8e5m2 overflow to infinity; f8e4m3
- * (OCP "fn": no infinity) and f8e5m2 on request saturate as the GPU's cvt.satfinite does. NaN stays NaN. */
+ * binary64 in one rounding (never through binary32). f16 and bf16 overflow to infinity; f8e4m3
+ * (OCP "fn": no infinity) and f8e5m2 saturate as the GPU's cvt.satfinite does. NaN becomes the GPU's
+ * canonical NaN: 0x7fff, 0x7f. */
 uint16_t pg_f64_to_f16(double value);
 uint16_t pg_f64_to_bf16(double value);
 uint8_t pg_f64_to_f8e4m3(double value); /* satfinite: |x| over 448 gives 448 */
@@ -80,9 +90,15 @@ double pg_f8e5m2_to_f64(uint8_t bits);
 
 /* One scalar at any address (no alignment needed). Integers are exact through the i64 pair: u64 is passed
  * as its bit pattern. Storing out of range wraps for integers, rounds to nearest for floats. */
+/* Floats become integers towards zero (NaN and infinity: 0); a bool is 0 or 1. PG_STRUCT does nothing. */
 double pg_load_f64(pg_scalar scalar, const void *at);
 void pg_store_f64(pg_scalar scalar, void *at, double value);
 int64_t pg_load_i64(pg_scalar scalar, const void *at);
 void pg_store_i64(pg_scalar scalar, void *at, int64_t value);
+/* The same for `count` of them, one after the other. */
+void pg_load_f64s(pg_scalar scalar, const void *at, size_t count, double *out);
+void pg_load_i64s(pg_scalar scalar, const void *at, size_t count, int64_t *out);
+void pg_store_f64s(pg_scalar scalar, void *at, size_t count, const double *values);
+void pg_store_i64s(pg_scalar scalar, void *at, size_t count, const int64_t *values);
 
 #endif

@@ -1,0 +1,229 @@
+/* Comparison, statistics, random numbers and SHA-256 for Lua.
+ * Plain tables in, plain tables out. */
+#include "bind.h"
+#include "value.h"
+#include "../compare.h"
+#include "../hash.h"
+#include "../rng.h"
+#include "../stats.h"
+
+#include <string.h>
+
+static void set_number(lua_State *L, const char *name, double value) {
+  lua_pushnumber(L, value);
+  lua_setfield(L, -2, name);
+}
+
+static void set_count(lua_State *L, const char *name, size_t value) {
+  lua_pushinteger(L, (lua_Integer)value);
+  lua_setfield(L, -2, name);
+}
+
+/* ---- compare ---- */
+
+/* {index, want, got} with the elements themselves, so that 64-bit integers are shown exactly. */
+static void push_mismatches(lua_State *L, const pg_array *want, const pg_array *got,
+                            const pg_comparison *c) {
+  lua_createtable(L, c->mismatch_count, 0);
+  for (int i = 0; i < c->mismatch_count; i++) {
+    size_t at = c->mismatch[i].index;
+    lua_createtable(L, 0, 3);
+    set_count(L, "index", at);
+    pg_lua_push_element(L, &want->dtype, (const char *)want->data + at * want->dtype.size);
+    lua_setfield(L, -2, "want");
+    pg_lua_push_element(L, &got->dtype, (const char *)got->data + at * got->dtype.size);
+    lua_setfield(L, -2, "got");
+    lua_rawseti(L, -2, i + 1);
+  }
+}
+
+static void push_comparison(lua_State *L, const pg_array *want, const pg_array *got,
+                            const pg_comparison *c) {
+  lua_createtable(L, 0, 18);
+  lua_pushboolean(L, c->bad == 0);
+  lua_setfield(L, -2, "ok");
+  set_count(L, "count", c->count);
+  set_count(L, "bad", c->bad);
+  set_count(L, "unwritten", c->unwritten);
+  set_count(L, "nan_got", c->nan_got);
+  set_count(L, "nan_want", c->nan_want);
+  set_count(L, "inf_got", c->inf_got);
+  set_count(L, "got_zeros", c->got_zeros);
+  set_count(L, "want_zeros", c->want_zeros);
+  set_number(L, "max_abs", c->max_abs);
+  set_number(L, "max_rel", c->max_rel);
+  set_number(L, "max_ulp", c->max_ulp);
+  set_number(L, "rms_rel", c->rms_rel);
+  if (c->count) set_count(L, "worst", c->worst);
+  if (c->bad) set_count(L, "first_bad", c->first_bad), set_count(L, "last_bad", c->last_bad);
+  push_mismatches(L, want, got, c);
+  lua_setfield(L, -2, "mismatch");
+}
+
+/* core.compare(want, got [, {rtol=0, atol=0, ulp=0, nan_equal=false, poison=}]); poison is a u32
+ * that repeats (a u64 beyond that range). */
+static int core_compare(lua_State *L) {
+  static const char *const names[] = {"rtol", "atol", "ulp", "nan_equal", "poison", NULL};
+  const pg_array *want = pg_lua_check_array(L, 1, -1), *got = pg_lua_check_array(L, 2, -1);
+  pg_lua_check_options(L, 3, names);
+  pg_tolerance t = {.rtol = pg_lua_option_number(L, 3, "rtol", 0),
+                    .atol = pg_lua_option_number(L, 3, "atol", 0),
+                    .ulp = pg_lua_option_number(L, 3, "ulp", 0),
+                    .nan_equal = pg_lua_option_boolean(L, 3, "nan_equal", 0)};
+  if (lua_istable(L, 3) && lua_getfield(L, 3, "poison") != LUA_TNIL) {
+    uint64_t poison = (uint64_t)pg_lua_option_integer(L, 3, "poison", 0);
+    t.has_poison = true;
+    t.poison = poison >> 32 ? poison : poison | poison << 32;
+  }
+  pg_comparison c;
+  pg_error error;
+  if (pg_compare(want, got, &t, &c, &error)) return pg_lua_raise(L, &error);
+  push_comparison(L, want, got, &c);
+  return 1;
+}
+
+/* core.ulp_distance(dtype, want, got) */
+static int core_ulp_distance(lua_State *L) {
+  pg_dtype dtype;
+  pg_lua_check_dtype(L, 1, &dtype);
+  lua_pushnumber(
+      L, pg_ulp_distance(dtype.scalar, pg_lua_check_number(L, 2), pg_lua_check_number(L, 3)));
+  return 1;
+}
+
+/* ---- statistics ---- */
+
+/* The numbers of a list or an f64 array at `arg`. Memory belongs to Lua (a userdata left on the
+ * stack). */
+static const double *check_samples(lua_State *L, int arg, size_t *count) {
+  const pg_array *array = pg_lua_test_array(L, arg);
+  if (array) {
+    *count = pg_lua_check_array(L, arg, PG_F64)->count;
+    return array->data;
+  }
+  if (!lua_istable(L, arg)) pg_lua_argument(L, arg, "list of numbers");
+  lua_Integer n = luaL_len(L, arg);
+  double *samples = lua_newuserdatauv(L, (size_t)(n > 0 ? n : 1) * sizeof *samples, 0);
+  for (lua_Integer i = 0; i < n; i++) {
+    if (lua_geti(L, arg, i + 1) != LUA_TNUMBER) pg_lua_argument(L, arg, "list of numbers");
+    samples[i] = lua_tonumber(L, -1);
+    lua_pop(L, 1);
+  }
+  *count = (size_t)n;
+  return samples;
+}
+
+static void set_interval(lua_State *L, const char *name, const double interval[2]) {
+  lua_createtable(L, 2, 0);
+  for (int i = 0; i < 2; i++) lua_pushnumber(L, interval[i]), lua_rawseti(L, -2, i + 1);
+  lua_setfield(L, -2, name);
+}
+
+/* core.summarize(list): {samples, min, max, mean, stddev, median, p20, p80, ci95={low, high},
+ * relative_half} */
+static int core_summarize(lua_State *L) {
+  size_t count;
+  const double *samples = check_samples(L, 1, &count);
+  pg_summary s;
+  pg_error error;
+  if (pg_summarize(samples, count, &s, &error)) return pg_lua_raise(L, &error);
+  lua_createtable(L, 0, 10);
+  set_count(L, "samples", s.samples);
+  set_number(L, "min", s.min);
+  set_number(L, "max", s.max);
+  set_number(L, "mean", s.mean);
+  set_number(L, "stddev", s.stddev);
+  set_number(L, "median", s.median);
+  set_number(L, "p20", s.p20);
+  set_number(L, "p80", s.p80);
+  set_number(L, "relative_half", s.relative_half);
+  set_interval(L, "ci95", s.ci95);
+  return 1;
+}
+
+/* core.ratio(a, b [, seed=1 [, rounds=2000]]): {ratio, ci95={low, high}} of median(a) / median(b)
+ */
+static int core_ratio(lua_State *L) {
+  size_t na, nb;
+  lua_settop(L, 4);
+  lua_Integer seed = lua_isnil(L, 3) ? 1 : pg_lua_check_integer(L, 3);
+  lua_Integer rounds = lua_isnil(L, 4) ? 2000 : pg_lua_check_integer(L, 4);
+  if (rounds < 1 || rounds > 1000000) pg_lua_argument(L, 4, "integer 1 to 1000000");
+  const double *a = check_samples(L, 1, &na), *b = check_samples(L, 2, &nb);
+  double ratio, ci95[2];
+  pg_error error;
+  if (pg_ratio(a, na, b, nb, (uint64_t)seed, (int)rounds, &ratio, ci95, &error))
+    return pg_lua_raise(L, &error);
+  lua_createtable(L, 0, 2);
+  set_number(L, "ratio", ratio);
+  set_interval(L, "ci95", ci95);
+  return 1;
+}
+
+/* ---- random numbers by index ---- */
+
+typedef struct place {
+  uint64_t seed, stream, index;
+} place;
+
+static place check_place(lua_State *L) {
+  return (place){(uint64_t)pg_lua_check_integer(L, 1), (uint64_t)pg_lua_check_integer(L, 2),
+                 (uint64_t)pg_lua_check_integer(L, 3)};
+}
+
+static int random_u32(lua_State *L) {
+  place p = check_place(L);
+  lua_pushinteger(L, pg_rng_u32(p.seed, p.stream, p.index));
+  return 1;
+}
+
+static int random_u64(lua_State *L) {
+  place p = check_place(L);
+  lua_pushinteger(L, (lua_Integer)pg_rng_u64(p.seed, p.stream, p.index));
+  return 1;
+}
+
+static int random_f64(lua_State *L) {
+  place p = check_place(L);
+  lua_pushnumber(L, pg_rng_f64(p.seed, p.stream, p.index));
+  return 1;
+}
+
+static int random_normal(lua_State *L) {
+  place p = check_place(L);
+  lua_pushnumber(L, pg_rng_normal(p.seed, p.stream, p.index));
+  return 1;
+}
+
+/* core.random_below(seed, stream, index, bound): unbiased in 0 .. bound - 1 */
+static int random_below(lua_State *L) {
+  place p = check_place(L);
+  lua_Integer bound = pg_lua_check_integer(L, 4);
+  if (bound < 1) pg_lua_argument(L, 4, "integer above 0");
+  lua_pushinteger(L, (lua_Integer)pg_rng_below(p.seed, p.stream, p.index, (uint64_t)bound));
+  return 1;
+}
+
+static int core_sha256(lua_State *L) {
+  size_t length;
+  const char *text = pg_lua_check_string(L, 1, &length);
+  char hex[PG_SHA_HEX];
+  pg_sha256(text, length, hex);
+  lua_pushstring(L, hex);
+  return 1;
+}
+
+void pg_bind_compare(lua_State *L) {
+  static const luaL_Reg functions[] = {{"compare", core_compare},
+                                       {"ulp_distance", core_ulp_distance},
+                                       {"summarize", core_summarize},
+                                       {"ratio", core_ratio},
+                                       {"random_u32", random_u32},
+                                       {"random_u64", random_u64},
+                                       {"random_f64", random_f64},
+                                       {"random_normal", random_normal},
+                                       {"random_below", random_below},
+                                       {"sha256", core_sha256},
+                                       {NULL, NULL}};
+  luaL_setfuncs(L, functions, 0);
+}

@@ -1,0 +1,277 @@
+/* The system as Lua needs it: files, folders, clocks, the terminal.
+ * What can fail for reasons outside the program gives nil and an error table; wrong arguments
+ * raise. */
+#include "bind.h"
+#include "value.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+/* nil and an error for `path`, from errno. */
+static int fail(lua_State *L, const char *what, const char *path) {
+  pg_error error;
+  pg_code code = errno == ENOENT || errno == ENOTDIR ? PG_NOT_FOUND : PG_IO;
+  pg_fail(&error, code, "cannot %s '%s': %s", what, path, strerror(errno));
+  pg_where(&error, "%s", path);
+  lua_pushnil(L);
+  pg_lua_push_error(L, &error);
+  return 2;
+}
+
+/* A path: no zero byte, for the system would cut it there. */
+static const char *check_path(lua_State *L, int arg) {
+  size_t length;
+  const char *path = pg_lua_check_string(L, arg, &length);
+  if (length == 0 || strlen(path) != length) pg_lua_argument(L, arg, "path without a zero byte");
+  return path;
+}
+
+/* ---- files ---- */
+
+/* Read at most `limit` bytes of `file` into `text`; the rest makes it PG_RANGE. */
+static pg_code read_all(FILE *file, lua_Integer limit, luaL_Buffer *text) {
+  lua_Integer total = 0;
+  for (;;) {
+    char *room = luaL_prepbuffsize(text, BUFSIZ);
+    size_t got = fread(room, 1, BUFSIZ, file);
+    total += (lua_Integer)got;
+    if (total > limit) return PG_RANGE;
+    luaL_addsize(text, got);
+    if (got < BUFSIZ) return ferror(file) ? PG_IO : PG_OK;
+  }
+}
+
+static int close_file(lua_State *L) {
+  FILE **box = lua_touserdata(L, 1);
+  if (*box) fclose(*box);
+  *box = NULL;
+  return 0;
+}
+
+/* A FILE in a box that closes it, whatever is raised meanwhile. */
+static FILE **push_file(lua_State *L) {
+  FILE **box = lua_newuserdatauv(L, sizeof *box, 0);
+  *box = NULL;
+  lua_createtable(L, 0, 1);
+  lua_pushcfunction(L, close_file);
+  lua_setfield(L, -2, "__gc");
+  lua_setmetatable(L, -2);
+  return box;
+}
+
+/* sys.read_file(path [, limit]): its bytes, or nil and an error. */
+static int sys_read_file(lua_State *L) {
+  const char *path = check_path(L, 1);
+  lua_Integer limit = lua_isnoneornil(L, 2) ? LUA_MAXINTEGER : pg_lua_check_integer(L, 2);
+  FILE **file = push_file(L);
+  *file = fopen(path, "re");
+  if (!*file) return fail(L, "read", path);
+  luaL_Buffer text;
+  luaL_buffinit(L, &text);
+  pg_code code = read_all(*file, limit, &text);
+  if (code == PG_IO) return fail(L, "read", path);
+  luaL_pushresult(&text);
+  if (code == PG_OK) return 1;
+  pg_error error;
+  pg_fail(&error, PG_RANGE, "'%s' is longer than %lld bytes", path, (long long)limit);
+  pg_where(&error, "%s", path);
+  lua_pushnil(L);
+  pg_lua_push_error(L, &error);
+  return 2;
+}
+
+static int write_all(int fd, const char *bytes, size_t length) {
+  while (length) {
+    ssize_t done = write(fd, bytes, length);
+    if (done < 0 && errno == EINTR) continue;
+    if (done < 0) return -1;
+    bytes += done, length -= (size_t)done;
+  }
+  return 0;
+}
+
+/* Permissions of a new file, which mkstemp does not give. */
+static mode_t creation_mode(void) {
+  mode_t mask = umask(0);
+  umask(mask);
+  return 0666 & ~mask;
+}
+
+/* sys.write_file(path, bytes): true, or nil and an error. Others see the old file or the new one,
+ * never a part: written beside it, then renamed. */
+static int sys_write_file(lua_State *L) {
+  const char *path = check_path(L, 1);
+  size_t length;
+  const char *bytes = pg_lua_check_string(L, 2, &length);
+  const char *temporary = lua_pushfstring(L, "%s.XXXXXX", path);
+  char name[PATH_MAX];
+  if (snprintf(name, sizeof name, "%s", temporary) >= (int)sizeof name) {
+    errno = ENAMETOOLONG;
+    return fail(L, "write", path);
+  }
+  int fd = mkostemp(name, O_CLOEXEC);
+  if (fd < 0) return fail(L, "write", path);
+  int failed = write_all(fd, bytes, length) || fchmod(fd, creation_mode());
+  int reason = errno;
+  if (close(fd) && !failed) failed = 1, reason = errno;
+  if (!failed && rename(name, path)) failed = 1, reason = errno;
+  if (failed) {
+    unlink(name);
+    errno = reason;
+    return fail(L, "write", path);
+  }
+  lua_pushboolean(L, 1);
+  return 1;
+}
+
+/* sys.file_info(path): {type="file"|"dir"|"other", size, mtime} or nil and an error. */
+static int sys_file_info(lua_State *L) {
+  const char *path = check_path(L, 1);
+  struct stat info;
+  if (stat(path, &info)) return fail(L, "find", path);
+  const char *type = S_ISREG(info.st_mode) ? "file" : S_ISDIR(info.st_mode) ? "dir" : "other";
+  lua_createtable(L, 0, 3);
+  lua_pushstring(L, type), lua_setfield(L, -2, "type");
+  lua_pushinteger(L, info.st_size), lua_setfield(L, -2, "size");
+  lua_pushnumber(L, (double)info.st_mtim.tv_sec + (double)info.st_mtim.tv_nsec * 1e-9);
+  lua_setfield(L, -2, "mtime");
+  return 1;
+}
+
+/* ---- folders ---- */
+
+static int not_dots(const struct dirent *entry) {
+  return strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0;
+}
+
+static int by_name(const struct dirent **a, const struct dirent **b) {
+  return strcmp((*a)->d_name, (*b)->d_name);
+}
+
+/* sys.list_dir(path): names in byte order without . and .., or nil and an error. */
+static int sys_list_dir(lua_State *L) {
+  const char *path = check_path(L, 1);
+  struct dirent **entries;
+  int count = scandir(path, &entries, not_dots, by_name);
+  if (count < 0) return fail(L, "list", path);
+  lua_createtable(L, count, 0);
+  for (int i = 0; i < count; i++) {
+    lua_pushstring(L, entries[i]->d_name);
+    lua_rawseti(L, -2, i + 1);
+    free(entries[i]);
+  }
+  free(entries);
+  return 1;
+}
+
+/* sys.mkdir_all(path): true, or nil and an error. */
+static int sys_mkdir_all(lua_State *L) {
+  const char *path = check_path(L, 1);
+  char part[PATH_MAX];
+  struct stat info;
+  if (snprintf(part, sizeof part, "%s", path) >= (int)sizeof part) {
+    errno = ENAMETOOLONG;
+    return fail(L, "make", path);
+  }
+  for (char *at = part + 1; *at; at++) {
+    if (*at != '/') continue;
+    *at = '\0';
+    if (mkdir(part, 0777) && errno != EEXIST) return fail(L, "make", part);
+    *at = '/';
+  }
+  if (mkdir(part, 0777) && errno != EEXIST) return fail(L, "make", path);
+  if (stat(part, &info) == 0 && !S_ISDIR(info.st_mode)) {
+    errno = ENOTDIR;
+    return fail(L, "make", path);
+  }
+  lua_pushboolean(L, 1);
+  return 1;
+}
+
+static int sys_realpath(lua_State *L) {
+  const char *path = check_path(L, 1);
+  char resolved[PATH_MAX];
+  if (!realpath(path, resolved)) return fail(L, "find", path);
+  lua_pushstring(L, resolved);
+  return 1;
+}
+
+/* ---- clocks, process, terminal ---- */
+
+/* Seconds of a clock that never goes back. */
+static int sys_now(lua_State *L) {
+  struct timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  lua_pushnumber(L, (double)t.tv_sec + (double)t.tv_nsec * 1e-9);
+  return 1;
+}
+
+/* "2026-05-01T12:00:00Z" */
+static int sys_utc(lua_State *L) {
+  char text[32];
+  struct tm parts;
+  time_t now = time(NULL);
+  gmtime_r(&now, &parts);
+  strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &parts);
+  lua_pushstring(L, text);
+  return 1;
+}
+
+static int sys_isatty(lua_State *L) {
+  lua_Integer fd = pg_lua_check_integer(L, 1);
+  lua_pushboolean(L, fd >= 0 && fd <= INT_MAX && isatty((int)fd));
+  return 1;
+}
+
+/* Processors that this process may use, which a container or taskset may have cut down. */
+static int sys_cpu_count(lua_State *L) {
+  cpu_set_t set;
+  long count =
+      sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : sysconf(_SC_NPROCESSORS_ONLN);
+  lua_pushinteger(L, count > 0 ? count : 1);
+  return 1;
+}
+
+static int sys_getpid(lua_State *L) {
+  lua_pushinteger(L, getpid());
+  return 1;
+}
+
+/* Width of the terminal on stdout or stderr; else $COLUMNS; else 80. */
+static int sys_columns(lua_State *L) {
+  struct winsize size = {0};
+  const char *given = getenv("COLUMNS");
+  int width = 0;
+  if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 || ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0)
+    width = size.ws_col;
+  if (width == 0 && given) width = (int)strtol(given, NULL, 10);
+  lua_pushinteger(L, width > 0 ? width : 80);
+  return 1;
+}
+
+void pg_bind_sys(lua_State *L) {
+  static const luaL_Reg functions[] = {{"read_file", sys_read_file},
+                                       {"write_file", sys_write_file},
+                                       {"file_info", sys_file_info},
+                                       {"list_dir", sys_list_dir},
+                                       {"mkdir_all", sys_mkdir_all},
+                                       {"realpath", sys_realpath},
+                                       {"now", sys_now},
+                                       {"utc", sys_utc},
+                                       {"isatty", sys_isatty},
+                                       {"cpu_count", sys_cpu_count},
+                                       {"getpid", sys_getpid},
+                                       {"columns", sys_columns},
+                                       {NULL, NULL}};
+  luaL_setfuncs(L, functions, 0);
+}

@@ -1,0 +1,187 @@
+/* Element comparison and error metrics. A NaN never passes by accident: every test is written so
+ * that it holds only when a comparison of numbers is true. */
+#include "compare.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { CHUNK = 512 };
+
+/* One element of each array. */
+typedef struct pair {
+  double want, got;
+  double error; /* |got - want|; 0 when equal (infinities too), NaN when a NaN takes part */
+} pair;
+
+/* 2^exponent for an exponent of a normal binary64. */
+static double power_of_two(int exponent) {
+  uint64_t bits = (uint64_t)(exponent + 1023) << 52;
+  double value;
+  memcpy(&value, &bits, sizeof value);
+  return value;
+}
+
+/* Unit in the last place of `format` at a finite value. */
+static double unit_at(const pg_float_format *format, double value) {
+  uint64_t bits;
+  memcpy(&bits, &value, sizeof bits);
+  int exponent = (int)(bits >> 52 & 0x7ff) - 1023;
+  if (exponent < format->min_exponent) exponent = format->min_exponent;
+  exponent -= format->mantissa_bits;
+  return exponent < -1022 ? ldexp(1, exponent) : power_of_two(exponent);
+}
+
+static double ulps(const pg_float_format *format, const pair *p) {
+  if (p->error == 0) return 0;
+  if (!isfinite(p->want) || !isfinite(p->got)) return INFINITY;
+  return format ? p->error / unit_at(format, p->want) : p->error;
+}
+
+static pair make_pair(double want, double got) {
+  return (pair){want, got, want == got ? 0 : fabs(got - want)};
+}
+
+double pg_ulp_distance(pg_scalar scalar, double want, double got) {
+  pair p = make_pair(want, got);
+  return ulps(pg_scalar_format(scalar), &p);
+}
+
+/* Whether an element still holds the 8-byte pattern that its memory was filled with. */
+static bool is_poison(const pg_array *got, size_t index, uint64_t pattern) {
+  size_t size = got->dtype.size, phase = index * size % 8;
+  uint64_t rotated = phase ? pattern >> 8 * phase | pattern << (64 - 8 * phase) : pattern;
+  return memcmp((const char *)got->data + index * size, &rotated, size) == 0;
+}
+
+/* How far an element lies over its tolerance: it passes when that is <= 0, so a NaN fails. */
+static double excess(const pair *p, const pg_tolerance *t, const pg_float_format *format) {
+  if (p->error == 0) return isfinite(p->want) ? -(t->atol + t->rtol * fabs(p->want)) : 0;
+  if (isnan(p->want) && isnan(p->got)) return t->nan_equal ? 0 : INFINITY;
+  if (!isfinite(p->want) || !isfinite(p->got)) return INFINITY;
+  double over = p->error - (t->atol + t->rtol * fabs(p->want));
+  if (over <= 0) return over;
+  if (t->ulp > 0 && ulps(format, p) <= t->ulp) return 0;
+  return over > 0 ? over : INFINITY;
+}
+
+/* What one comparison carries along. */
+typedef struct comparison {
+  const pg_array *want, *got;
+  const pg_tolerance *tolerance;
+  const pg_float_format *format; /* of got; NULL for integers */
+  bool exact; /* both are integers: distances come from them, not from binary64 */
+  double worst;
+  long double error_squares, want_squares; /* the wide exponent keeps 1e200 from overflowing */
+  pg_comparison *out;
+} comparison;
+
+static void count_special(pg_comparison *out, const pair *p) {
+  out->nan_got += isnan(p->got) != 0;
+  out->nan_want += isnan(p->want) != 0;
+  out->inf_got += isinf(p->got) != 0;
+  out->got_zeros += p->got == 0;
+  out->want_zeros += p->want == 0;
+}
+
+static void raise_to(double *max, double value) {
+  if (value > *max) *max = value;
+}
+
+static void measure_finite(comparison *c, const pair *p) {
+  if (!isfinite(p->want) || !isfinite(p->got)) return;
+  c->error_squares += (long double)p->error * p->error;
+  c->want_squares += (long double)p->want * p->want;
+  if (p->error == 0) return;
+  raise_to(&c->out->max_abs, p->error);
+  if (p->want != 0) raise_to(&c->out->max_rel, p->error / fabs(p->want));
+  raise_to(&c->out->max_ulp, ulps(c->format, p));
+}
+
+static void note_bad(comparison *c, size_t index, const pair *p) {
+  pg_comparison *out = c->out;
+  if (out->bad++ == 0) out->first_bad = index;
+  out->last_bad = index;
+  if (c->tolerance->has_poison && is_poison(c->got, index, c->tolerance->poison)) out->unwritten++;
+  if (out->mismatch_count < PG_MISMATCH_MAX)
+    out->mismatch[out->mismatch_count++] = (pg_mismatch){index, p->want, p->got};
+}
+
+static void judge(comparison *c, size_t index, const pair *p) {
+  count_special(c->out, p);
+  measure_finite(c, p);
+  double over = excess(p, c->tolerance, c->format);
+  if (over > c->worst) c->worst = over, c->out->worst = index;
+  if (!(over <= 0)) note_bad(c, index, p);
+}
+
+static const void *element(const pg_array *array, size_t index) {
+  return (const char *)array->data + index * array->dtype.size;
+}
+
+static __int128 widen(pg_scalar scalar, int64_t bits) {
+  return scalar == PG_U64 ? (__int128)(uint64_t)bits : (__int128)bits;
+}
+
+/* Distances of integers beyond 2^53, which binary64 cannot tell apart. */
+static void set_exact_errors(const comparison *c, size_t first, size_t count, double *error) {
+  int64_t want[CHUNK], got[CHUNK];
+  pg_load_i64s(c->want->dtype.scalar, element(c->want, first), count, want);
+  pg_load_i64s(c->got->dtype.scalar, element(c->got, first), count, got);
+  for (size_t i = 0; i < count; i++) {
+    __int128 d = widen(c->got->dtype.scalar, got[i]) - widen(c->want->dtype.scalar, want[i]);
+    error[i] = (double)(d < 0 ? -d : d);
+  }
+}
+
+static void compare_chunk(comparison *c, size_t first, size_t count) {
+  double want[CHUNK], got[CHUNK], error[CHUNK];
+  pg_load_f64s(c->want->dtype.scalar, element(c->want, first), count, want);
+  pg_load_f64s(c->got->dtype.scalar, element(c->got, first), count, got);
+  if (c->exact) set_exact_errors(c, first, count, error);
+  for (size_t i = 0; i < count; i++) {
+    pair p = make_pair(want[i], got[i]);
+    if (c->exact) p.error = error[i];
+    judge(c, first + i, &p);
+  }
+}
+
+static pg_code check_tolerance(const pg_tolerance *t, pg_error *error) {
+  if (!(t->rtol >= 0 && t->rtol < INFINITY))
+    return pg_fail(error, PG_RANGE, "rtol must be a number >= 0, got %g", t->rtol);
+  if (!(t->atol >= 0 && t->atol < INFINITY))
+    return pg_fail(error, PG_RANGE, "atol must be a number >= 0, got %g", t->atol);
+  if (!(t->ulp >= 0 && t->ulp < INFINITY))
+    return pg_fail(error, PG_RANGE, "ulp must be a number >= 0, got %g", t->ulp);
+  return PG_OK;
+}
+
+static pg_code check_arrays(const pg_array *want, const pg_array *got, pg_error *error) {
+  const pg_array *odd = want->dtype.scalar == PG_STRUCT ? want : got;
+  if (odd->dtype.scalar == PG_STRUCT) {
+    pg_fail(error, PG_INVALID, "cannot compare elements of struct %s", odd->dtype.name);
+    return pg_hint(error, "compare its fields: a:field(name)");
+  }
+  if (want->count != got->count)
+    return pg_fail(error, PG_INVALID, "expected %zu elements, got %zu", want->count, got->count);
+  return PG_OK;
+}
+
+static double root_ratio(long double error, long double want) {
+  if (error == 0) return 0;
+  return want == 0 ? INFINITY : (double)sqrtl(error / want);
+}
+
+pg_code pg_compare(const pg_array *want, const pg_array *got, const pg_tolerance *tolerance,
+                   pg_comparison *out, pg_error *error) {
+  *out = (pg_comparison){.count = got->count};
+  pg_code code = check_arrays(want, got, error);
+  if (!code) code = check_tolerance(tolerance, error);
+  if (code) return code;
+  comparison c = {.want = want, .got = got, .tolerance = tolerance, .worst = -INFINITY, .out = out};
+  c.format = pg_scalar_format(got->dtype.scalar);
+  c.exact = !c.format && !pg_scalar_format(want->dtype.scalar);
+  for (size_t first = 0; first < got->count; first += CHUNK)
+    compare_chunk(&c, first, got->count - first < CHUNK ? got->count - first : CHUNK);
+  out->rms_rel = root_ratio(c.error_squares, c.want_squares);
+  return PG_OK;
+}

@@ -1,0 +1,126 @@
+/* The command `perigee`: opens Lua, finds its library, and hands over to lua/perigee/cli.lua.
+ * --version and the worker role end before any of that. */
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <errno.h>
+
+#include <lualib.h>
+
+#include "bind/bind.h"
+#include "bind/home.h"
+#include "judge/worker.h"
+
+enum { EXIT_USAGE = 2, EXIT_ENVIRONMENT = 3 };
+
+__attribute__((weak)) int pg_worker_main(int argc, char **argv);
+
+/* Put `ours` in front of package.<field>. */
+static void prepend_path(lua_State *L, const char *field, const char *ours) {
+  lua_getglobal(L, "package");
+  lua_getfield(L, -1, field);
+  lua_pushfstring(L, "%s;%s", ours, lua_tostring(L, -1));
+  lua_setfield(L, -3, field);
+  lua_pop(L, 2);
+}
+
+/* Lua's templates give ';' and '?' a meaning and know no escape. */
+static pg_code check_path(const char *path, pg_error *error) {
+  if (!strpbrk(path, ";?")) return PG_OK;
+  pg_fail(error, PG_ENVIRONMENT, "the path '%s' contains ';' or '?', which Lua cannot search",
+          path);
+  return pg_hint(error, "move perigee to another folder");
+}
+
+static pg_code set_paths(lua_State *L, pg_error *error) {
+  char home[PG_PATH_MAX], folder[PG_PATH_MAX];
+  pg_code code = pg_home(home, error);
+  if (!code) code = pg_binary_folder(folder, error);
+  if (!code) code = check_path(home, error);
+  if (!code) code = check_path(folder, error);
+  if (code) return code;
+  prepend_path(L, "path", lua_pushfstring(L, "%s/lua/?.lua;%s/lua/?/init.lua", home, home));
+  prepend_path(L, "cpath", lua_pushfstring(L, "%s/lib/?.so;%s/lib/?.so", folder, home));
+  lua_pop(L, 2);
+  return PG_OK;
+}
+
+/* Keep error tables as they are; give anything else a traceback, for it is a defect. */
+static int on_error(lua_State *L) {
+  if (lua_istable(L, 1)) return 1;
+  const char *text = luaL_tolstring(L, 1, NULL);
+  luaL_traceback(L, L, text, 1);
+  return 1;
+}
+
+static void set_arguments(lua_State *L, int argc, char **argv) {
+  lua_createtable(L, argc, 1);
+  for (int i = 0; i < argc; i++) {
+    lua_pushstring(L, argv[i]);
+    lua_rawseti(L, -2, i);
+  }
+  lua_pushvalue(L, -1);
+  lua_setglobal(L, "arg");
+}
+
+/* Everything that can raise. Arguments: argc and argv as pointers; result: the exit status. */
+static int run(lua_State *L) {
+  int argc = (int)lua_tointeger(L, 1);
+  char **argv = lua_touserdata(L, 2);
+  pg_error error;
+  luaL_openlibs(L);
+  luaL_requiref(L, "perigee.core", luaopen_perigee_core, 0);
+  if (set_paths(L, &error)) return pg_lua_raise(L, &error);
+  lua_getglobal(L, "require");
+  lua_pushliteral(L, "perigee.cli");
+  lua_call(L, 1, 1);
+  lua_getfield(L, -1, "main");
+  set_arguments(L, argc, argv);
+  lua_call(L, 1, 1);
+  return 1;
+}
+
+/* The error object on top of the stack, on stderr. */
+static int report(lua_State *L) {
+  int status = EXIT_USAGE;
+  if (lua_istable(L, -1)) {
+    lua_getfield(L, -1, "code");
+    const char *code = lua_tostring(L, -1);
+    if (code && strcmp(code, pg_code_name(PG_ENVIRONMENT)) == 0) status = EXIT_ENVIRONMENT;
+    lua_pop(L, 1);
+  }
+  fflush(stdout);
+  fprintf(stderr, "perigee: %s\n", luaL_tolstring(L, -1, NULL));
+  return status;
+}
+
+/* Output that was lost is a failure: a full disk, a closed descriptor. */
+static int finish(int status) {
+  if (fflush(stdout) == 0 && !ferror(stdout)) return status;
+  fprintf(stderr, "perigee: cannot write the output: %s\n", strerror(errno));
+  return status ? status : EXIT_USAGE;
+}
+
+int main(int argc, char **argv) {
+  if (argc > 1 && strcmp(argv[1], "--version") == 0) {
+    printf("perigee %s (%s)\n", PG_VERSION, LUA_RELEASE);
+    return finish(0);
+  }
+  if (argc > 1 && strcmp(argv[1], "--worker") == 0 && pg_worker_main)
+    return pg_worker_main(argc, argv);
+  signal(SIGPIPE, SIG_DFL); /* `perigee list | head` ends quietly, whatever was inherited */
+  lua_State *L = luaL_newstate();
+  if (!L) {
+    fprintf(stderr, "perigee: no memory for the Lua state\n");
+    return EXIT_ENVIRONMENT;
+  }
+  lua_pushcfunction(L, on_error);
+  lua_pushcfunction(L, run);
+  lua_pushinteger(L, argc);
+  lua_pushlightuserdata(L, argv);
+  int status = lua_pcall(L, 2, 1, 1) == LUA_OK ? (int)lua_tointeger(L, -1) : report(L);
+  lua_close(L);
+  return finish(status);
+}

@@ -1,0 +1,138 @@
+/* Whole-array operations: conversion, sum, extremes, equality of bits.
+ * Elements pass through binary64 or int64 a chunk at a time. */
+#include "array.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { CHUNK = 512 };
+
+static size_t chunk_at(const pg_array *array, size_t first) {
+  return array->count - first < CHUNK ? array->count - first : CHUNK;
+}
+
+static char *element(const pg_array *array, size_t index) {
+  return (char *)array->data + index * array->dtype.size;
+}
+
+static pg_code need_scalar(const pg_array *array, const char *what, pg_error *error) {
+  if (array->dtype.scalar != PG_STRUCT) return PG_OK;
+  pg_fail(error, PG_INVALID, "%s needs a scalar dtype, got struct %s", what, array->dtype.name);
+  return pg_hint(error, "take one field of it first: a:field(name)");
+}
+
+/* u64 to the nearest binary64, or, when that is rounded again to a narrower format, with the lost
+ * bits kept in the last one (see i64_to_odd in dtype.c). */
+static void widen_u64(const int64_t *from, size_t count, bool again, double *out) {
+  for (size_t i = 0; i < count; i++) {
+    uint64_t v = (uint64_t)from[i];
+    if (again && v >> 53) v = (v >> 11 | ((v & 0x7ff) != 0)) << 11;
+    out[i] = (double)v;
+  }
+}
+
+static void convert_chunk(pg_scalar from, const void *source, pg_scalar to, void *target,
+                          size_t count) {
+  double f[CHUNK];
+  int64_t i[CHUNK];
+  if (pg_scalar_class(from) == 'f') {
+    pg_load_f64s(from, source, count, f);
+    pg_store_f64s(to, target, count, f);
+    return;
+  }
+  pg_load_i64s(from, source, count, i);
+  if (from == PG_U64 && pg_scalar_class(to) == 'f') {
+    widen_u64(i, count, to != PG_F64, f);
+    pg_store_f64s(to, target, count, f);
+  } else {
+    pg_store_i64s(to, target, count, i);
+  }
+}
+
+pg_code pg_array_convert(const pg_array *from, pg_array *to, pg_error *error) {
+  pg_code code = need_scalar(from, "a conversion", error);
+  if (!code) code = need_scalar(to, "a conversion", error);
+  if (code) return code;
+  if (from->count != to->count)
+    return pg_fail(error, PG_INVALID, "cannot convert %zu elements into %zu", from->count,
+                   to->count);
+  for (size_t first = 0; first < from->count; first += CHUNK)
+    convert_chunk(from->dtype.scalar, element(from, first), to->dtype.scalar, element(to, first),
+                  chunk_at(from, first));
+  return PG_OK;
+}
+
+/* Neumaier's sum: the rounding error of every addition is kept aside. */
+typedef struct neumaier {
+  double sum, lost;
+} neumaier;
+
+static void add(neumaier *n, double value) {
+  double sum = n->sum + value;
+  n->lost += fabs(n->sum) >= fabs(value) ? (n->sum - sum) + value : (value - sum) + n->sum;
+  n->sum = sum;
+}
+
+static void reduce_chunk(const double *values, size_t count, size_t first, pg_reduction *out) {
+  for (size_t i = 0; i < count; i++) {
+    double v = values[i];
+    /* The first NaN wins: no comparison with it holds, and it is never replaced. */
+    if (v < out->min || (v != v && out->min == out->min)) out->min = v, out->min_index = first + i;
+    if (v > out->max || (v != v && out->max == out->max)) out->max = v, out->max_index = first + i;
+  }
+}
+
+/* Like reduce_chunk for integers that binary64 cannot tell apart. */
+static void reduce_wide(const pg_array *array, pg_reduction *out) {
+  pg_scalar scalar = array->dtype.scalar;
+  uint64_t flip = scalar == PG_I64 ? UINT64_C(1) << 63 : 0; /* signed order as unsigned order */
+  uint64_t low = 0, high = 0;
+  for (size_t i = 0; i < array->count; i++) {
+    uint64_t v = (uint64_t)pg_load_i64(scalar, element(array, i)) ^ flip;
+    if (i == 0 || v < low) low = v, out->min_index = i;
+    if (i == 0 || v > high) high = v, out->max_index = i;
+  }
+  out->min = pg_load_f64(scalar, element(array, out->min_index));
+  out->max = pg_load_f64(scalar, element(array, out->max_index));
+}
+
+pg_code pg_array_reduce(const pg_array *array, pg_reduction *out, pg_error *error) {
+  pg_code code = need_scalar(array, "a reduction", error);
+  if (code) return code;
+  *out = (pg_reduction){.min = INFINITY, .max = -INFINITY};
+  neumaier n = {0, 0};
+  double plain = 0;
+  for (size_t first = 0; first < array->count; first += CHUNK) {
+    double values[CHUNK];
+    size_t count = chunk_at(array, first);
+    pg_load_f64s(array->dtype.scalar, element(array, first), count, values);
+    for (size_t i = 0; i < count; i++) add(&n, values[i]), plain += values[i];
+    reduce_chunk(values, count, first, out);
+  }
+  bool wide = array->dtype.scalar == PG_I64 || array->dtype.scalar == PG_U64;
+  if (wide && array->count) reduce_wide(array, out);
+  /* With infinities or overflow the kept-aside error is NaN; the plain sum is right then. */
+  out->sum = isfinite(n.sum) ? n.sum + n.lost : plain;
+  return PG_OK;
+}
+
+static bool element_equal(const pg_dtype *dtype, const char *a, const char *b) {
+  for (uint32_t i = 0; i < dtype->field_count; i++) {
+    const pg_field *f = &dtype->fields[i];
+    if (memcmp(a + f->offset, b + f->offset, (size_t)f->count * pg_scalar_size(f->scalar)) != 0)
+      return false;
+  }
+  return dtype->field_count > 0 || memcmp(a, b, dtype->size) == 0;
+}
+
+pg_code pg_array_equal_bits(const pg_array *a, const pg_array *b, size_t *index, pg_error *error) {
+  if (!pg_dtype_equal(&a->dtype, &b->dtype) || a->count != b->count)
+    return pg_fail(error, PG_INVALID, "cannot compare the bits of %zu x %s with %zu x %s", a->count,
+                   a->dtype.name, b->count, b->dtype.name);
+  *index = a->count;
+  if (a->bytes == 0 || memcmp(a->data, b->data, a->bytes) == 0) return PG_OK;
+  *index = 0;
+  while (*index < a->count && element_equal(&a->dtype, element(a, *index), element(b, *index)))
+    ++*index;
+  return PG_OK;
+}
