@@ -57,6 +57,7 @@ typedef struct ptx_var {
     const char *symbol;
     int64_t addend;
     bool generic; /* generic(x) */
+    int bytes;    /* how many low bytes of the address: the element's, or a run of masks 0xFF(x), 0xFF00(x), ... */
   } *relocs;
   int reloc_count;
 } ptx_var;
@@ -91,6 +92,13 @@ typedef struct ptx_operand {
   struct ptx_operand *items;
 } ptx_operand;
 
+/* A place in the source that .loc names. Places are shared: equal places of a function are one pointer. */
+typedef struct ptx_place {
+  const char *file; /* NULL when no .file gives the number a name */
+  int line;
+  const struct ptx_place *inlined_at; /* where that function was inlined, NULL when it was not */
+} ptx_place;
+
 typedef struct ptx_instr {
   const char *opcode; /* "ld", "setp", "bra"; NULL: a label (name in operands[0].name) */
   int mod_count;
@@ -102,6 +110,7 @@ typedef struct ptx_instr {
   int line;         /* in the PTX text */
   const char *file; /* from .file/.loc; NULL when the PTX carries none */
   int file_line;
+  const ptx_place *place; /* the same with the inline chain (atomicAdd's header -> the user's line) */
   const char *text; /* the instruction as written, white space folded, without the semicolon */
 } ptx_instr;
 
