@@ -57,7 +57,7 @@ typedef struct ptx_var {
     const char *symbol;
     int64_t addend;
     bool generic; /* generic(x) */
-    int bytes;    /* how many low bytes of the address: the element's, or a run of masks 0xFF(x), 0xFF00(x), ... */
+    int bytes;    /* low bytes of the address: 8, 4, or a run of masks 0xFF(x), 0xFF00(x), ... */
   } *relocs;
   int reloc_count;
 } ptx_var;
@@ -74,7 +74,8 @@ typedef enum ptx_operand_kind {
   PTX_OP_F64,     /* bits: 0d................ or a decimal literal */
   PTX_OP_SPECIAL, /* name: "%tid.x", "%laneid", "%envreg1", WARP_SZ */
   PTX_OP_SYMBOL,  /* name: a variable or function; bits: byte offset (`x+4`) */
-  PTX_OP_LABEL,   /* name: a label of this function; bits: its index in the body */
+  PTX_OP_LABEL,   /* name: a label of this function; bits: its index in the body, or in the
+                     targets when it stands before .branchtargets, .calltargets, .callprototype */
   PTX_OP_ADDRESS, /* [base + offset]: items[0] is REG, SYMBOL or INT; bits: byte offset */
   PTX_OP_VECTOR,  /* {a, b, ...}: items */
   PTX_OP_PAIR,    /* d|p: items[0], items[1] */
@@ -92,7 +93,7 @@ typedef struct ptx_operand {
   struct ptx_operand *items;
 } ptx_operand;
 
-/* A place in the source that .loc names. Places are shared: equal places of a function are one pointer. */
+/* A place in the source that .loc names; equal places of a function are one pointer. */
 typedef struct ptx_place {
   const char *file; /* NULL when no .file gives the number a name */
   int line;
@@ -110,7 +111,7 @@ typedef struct ptx_instr {
   int line;         /* in the PTX text */
   const char *file; /* from .file/.loc; NULL when the PTX carries none */
   int file_line;
-  const ptx_place *place; /* the same with the inline chain (atomicAdd's header -> the user's line) */
+  const ptx_place *place; /* the same and what it was inlined into (atomicAdd -> its caller) */
   const char *text; /* the instruction as written, white space folded, without the semicolon */
 } ptx_instr;
 
@@ -122,7 +123,7 @@ typedef struct ptx_func {
   int line;
   int ret_count, param_count;
   ptx_var *rets, *params;
-  int reg_count;
+  int reg_count; /* a register of a range (%r<14>) exists when an instruction names it */
   ptx_reg *regs;
   int var_count; /* .local, .shared and .param variables declared in the body */
   ptx_var *vars;
