@@ -26,16 +26,16 @@ static bool is_library(const lua_Debug *frame) {
   return strstr(frame->source, "/lua/perigee/") != NULL;
 }
 
-/* "file:line" of the nearest Lua function that is not perigee's own library, else of the nearest:
- * the script that passed the wrong thing is where it must be mended. "" when no Lua function is
- * running. */
+/* "file:line" of the nearest Lua function that is not perigee's own library: the script that passed
+ * the wrong thing is where it must be mended. "" when only the library is running, as for a command:
+ * a place in it would say nothing to a user. */
 static void set_lua_place(lua_State *L, char where[PG_WHERE_MAX]) {
   lua_Debug frame;
   for (int level = 0; lua_getstack(L, level, &frame); level++) {
     lua_getinfo(L, "Sl", &frame);
-    if (frame.currentline <= 0 || (*where && is_library(&frame))) continue;
+    if (frame.currentline <= 0 || is_library(&frame)) continue;
     snprintf(where, PG_WHERE_MAX, "%s:%d", frame.short_src, frame.currentline);
-    if (!is_library(&frame)) return;
+    return;
   }
 }
 
@@ -154,6 +154,7 @@ int luaopen_perigee_core(lua_State *L) {
   lua_pushcfunction(L, core_error);
   lua_setfield(L, -2, "error");
   pg_bind_array(L);
+  pg_bind_arith(L);
   pg_bind_compare(L);
   pg_bind_json(L);
   pg_bind_sys(L);

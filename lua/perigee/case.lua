@@ -1,0 +1,182 @@
+--- A case: one task at one set of parameters and one seed, with its inputs, buffers and expected
+-- values. Everything here is the judge's own; only the buffers' contents go to a runner.
+-- @module perigee.case
+
+local core = require "perigee.core"
+local buffers = require "perigee.buffers"
+local errors = require "perigee.errors"
+local rng = require "perigee.rng"
+
+local Case = {}
+Case.__index = Case
+
+local case = {}
+
+local function call(task, field, ...)
+  if not task[field] then return nil end
+  local ok, value = errors.catch("invalid", task[field], ...)
+  if not ok then
+    value.message = ("task %s, %s: %s"):format(task.name, field, value.message)
+    errors.again(value, task.where)
+  end
+  return value
+end
+
+-- Inputs and initial state by name; the state's contents are made when first asked for.
+local function io_of(self)
+  return setmetatable({}, {
+    __index = function(_, name)
+      local buffer = self.by_name[name]
+      if not buffer or buffer.role == "output" then return nil end
+      return buffers.contents(buffer)
+    end,
+    __pairs = function()
+      local names, i = {}, 0
+      for _, buffer in ipairs(self.list) do
+        if buffer.role ~= "output" then names[#names + 1] = buffer.name end
+      end
+      return function(io)
+        i = i + 1
+        if names[i] then return names[i], io[names[i]] end
+      end, self.io
+    end,
+  })
+end
+
+local function add(self, role, declared)
+  if declared == nil then return end
+  if type(declared) ~= "table" then
+    core.error("invalid", ("task %s, %ss: expected a table by name, got %s"):format(self.task.name,
+      role,
+      type(declared)), nil, self.task.where)
+  end
+  local names = {}
+  for name in pairs(declared) do names[#names + 1] = name end
+  table.sort(names)
+  for _, name in ipairs(names) do
+    if self.by_name[name] then
+      core.error("invalid", ("task %s: two buffers are called '%s'"):format(self.task.name, name),
+        nil,
+        self.task.where)
+    end
+    local buffer = buffers.normal(name, role, declared[name], self.task.where)
+    self.by_name[name] = buffer
+    self.list[#self.list + 1] = buffer
+  end
+end
+
+-- In the order of the first signature, so that what is shown reads like the contract; others after.
+local function sort(self)
+  local place = {}
+  for _, signature in ipairs(self.task.signatures) do
+    for i, param in ipairs(signature.params) do place[param.name] = place[param.name] or i end
+  end
+  table.sort(self.list, function(a, b)
+    local pa, pb = place[a.name] or 1000, place[b.name] or 1000
+    if pa ~= pb then return pa < pb end
+    return a.name < b.name
+  end)
+end
+
+--- Make a case.
+-- @tparam table task
+-- @tparam table p resolved parameters
+-- @tparam integer seed
+function case.make(task, p, seed)
+  local self = setmetatable({ task = task, p = p, seed = seed, list = {}, by_name = {} }, Case)
+  self.io = io_of(self)
+  add(self, "input", call(task, "inputs", p, rng.new(seed)))
+  add(self, "state", call(task, "state", p, self.io))
+  add(self, "output", call(task, "outputs", p, self.io))
+  sort(self)
+  return self
+end
+
+-- A list, a number or an array -> an array.
+local function as_array(value, name, task)
+  if type(value) == "userdata" then return value end
+  if type(value) == "number" then value = { value } end
+  if type(value) ~= "table" then
+    core.error("invalid", ("task %s, reference: '%s' is a %s"):format(task.name, name, type(value)),
+      "return arrays, lists or numbers by name", task.where)
+  end
+  local array = core.array("f64", #value)
+  for i, item in ipairs(value) do array[i - 1] = item end
+  return array
+end
+
+--- Expected values by name, computed once. Names that are no buffers are left as the reference made
+-- them.
+function Case:expected()
+  if self.wanted then return self.wanted end
+  local wanted = call(self.task, "reference", self.p, self.io)
+  if type(wanted) ~= "table" then
+    core.error("invalid",
+      ("task %s, reference: expected a table by name, got %s"):format(self.task.name,
+      type(wanted)), nil, self.task.where)
+  end
+  self.wanted = {}
+  for name, value in pairs(wanted) do
+    local buffer = self.by_name[name]
+    self.wanted[name] = buffer and as_array(value, name, self.task) or value
+  end
+  return self.wanted
+end
+
+--- Names of buffers with expected values, in buffer order.
+function Case:checked_names()
+  local names = {}
+  for _, buffer in ipairs(self.list) do
+    if buffer.role ~= "input" and self:expected()[buffer.name] ~= nil then
+      names[#names + 1] = buffer.name
+    end
+  end
+  return names
+end
+
+--- Compulsory work {bytes, flops, items}; empty when the task does not say.
+function Case:work()
+  if not self.work_done then
+    self.work_done = call(self.task, "work", self.p, self.io, self:expected()) or {}
+  end
+  return self.work_done
+end
+
+--- Numbers of the task to show beside the result.
+function Case:facts()
+  local facts = self.task.facts
+  if type(facts) == "function" then
+    return call(self.task, "facts", self.p, self.io, self:expected()) or {}
+  end
+  return facts or {}
+end
+
+--- The buffers a runner gets: the case's own and an implementation's scratch.
+function Case:buffers_for(impl)
+  local list = table.move(self.list, 1, #self.list, 1, {})
+  local scratch = type(impl.scratch) == "function" and impl.scratch(self.p) or impl.scratch or {}
+  local names = {}
+  for name in pairs(scratch) do names[#names + 1] = name end
+  table.sort(names)
+  for _, name in ipairs(names) do
+    if self.by_name[name] then
+      core.error("invalid", ("scratch '%s' has the name of a buffer of the task"):format(name), nil,
+        impl.where)
+    end
+    local buffer = buffers.normal(name, "state", scratch[name], impl.where)
+    buffer.scratch = true
+    list[#list + 1] = buffer
+  end
+  return list
+end
+
+--- Bytes that one set of state and outputs takes on the device.
+function Case:set_bytes()
+  local bytes = 0
+  for _, buffer in ipairs(self.list) do
+    if buffer.role ~= "input" then bytes = bytes + buffer.bytes end
+  end
+  return bytes
+end
+
+return case

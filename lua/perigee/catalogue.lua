@@ -1,0 +1,144 @@
+--- The catalogue: task files under ./tasks, the folders of PERIGEE_TASKS and the home's tasks/.
+-- A file is run when it is first looked at; one that fails does not hide the others.
+-- @module perigee.catalogue
+
+local core = require "perigee.core"
+local errors = require "perigee.errors"
+local files = require "perigee.files"
+local suggest = require "perigee.suggest"
+local task = require "perigee.task"
+
+local catalogue = {}
+
+--- Folders that hold tasks, nearest first.
+function catalogue.folders()
+  local list, seen = {}, {}
+  local function add(folder)
+    local real = files.is_folder(folder) and core.realpath(folder)
+    if real and not seen[real] then
+      seen[real] = true
+      list[#list + 1] = real
+    end
+  end
+  add("tasks")
+  for folder in (os.getenv("PERIGEE_TASKS") or ""):gmatch("[^:]+") do add(folder) end
+  add(files.join(core.home or ".", "tasks"))
+  return list
+end
+
+-- A Lua syntax error: 'path:12: text' -> where "path:12", message "text".
+local function syntax_error(path, message)
+  local line, text = message:match("^.-:(%d+): ([^\n]*)")
+  core.error("syntax", text or message, "Lua could not read this file",
+    files.shown(path) .. (line and ":" .. line or ""))
+end
+
+local function returned_tasks(path, value)
+  local list = task.is_task(value) and { value } or value
+  if type(list) ~= "table" then
+    core.error("invalid",
+      ("a task file returns a task or a list of tasks, this one returns a %s"):format(
+      type(value)), "end the file with: return pg.task { ... }", files.shown(path))
+  end
+  for i, item in ipairs(list) do
+    if not task.is_task(item) then
+      core.error("invalid", ("item #%d of the returned list is no task"):format(i),
+        "make it with pg.task { ... }", files.shown(path))
+    end
+    item.file, item.folder, item.root = path, files.dirname(path), files.root_of(path)
+  end
+  return list
+end
+
+--- Run a task file. @treturn table list of tasks
+-- @raise "not_found", "syntax", or what the file raises, with its place
+function catalogue.load(path)
+  if not files.is_file(path) then files.find(path, { "." }) end
+  path = core.realpath(path) or path
+  local chunk, message = loadfile(path, "t")
+  if not chunk then syntax_error(path, message) end
+  local ok, value = errors.catch("invalid", chunk, path)
+  if not ok then errors.again(value, files.shown(path)) end
+  return returned_tasks(path, value)
+end
+
+-- Lua files of a folder and its folders, sorted.
+local function walk(folder, found)
+  for _, name in ipairs(core.list_dir(folder)) do
+    local path = files.join(folder, name)
+    if files.is_folder(path) then
+      walk(path, found)
+    elseif name:match("%.lua$") and not name:match("^[_.]") then
+      found[#found + 1] = path
+    end
+  end
+  return found
+end
+
+-- Other Lua files lie beside tasks (helpers, makers of data); running them to find out would be
+-- wrong.
+local function declares_tasks(path)
+  local text = core.read_file(path) or ""
+  return text:find("%.task%s*[%({]") ~= nil
+end
+
+--- Every task.
+-- @treturn table,table tasks sorted by name, and errors {error...} of files that did not load
+function catalogue.all()
+  local tasks, by_name, failed = {}, {}, {}
+  for _, folder in ipairs(catalogue.folders()) do
+    for _, path in ipairs(walk(folder, {})) do
+      local ok, list = true, {}
+      if declares_tasks(path) then ok, list = errors.catch("invalid", catalogue.load, path) end
+      if not ok then failed[#failed + 1] = list end
+      for _, item in ipairs(ok and list or {}) do
+        if not by_name[item.name] then -- a nearer folder goes first
+          by_name[item.name] = item
+          tasks[#tasks + 1] = item
+        end
+      end
+    end
+  end
+  table.sort(tasks, function(a, b) return a.name < b.name end)
+  return tasks, failed
+end
+
+-- The file named like the task, which spares loading all of them.
+local function direct(name)
+  if name:find("..", 1, true) then return nil end
+  for _, folder in ipairs(catalogue.folders()) do
+    local path = files.join(folder, name .. ".lua")
+    if files.is_file(path) then
+      for _, item in ipairs(catalogue.load(path)) do
+        if item.name == name then return item end
+      end
+    end
+  end
+  return nil
+end
+
+local function unknown(name, tasks, failed)
+  local names = {}
+  for i, item in ipairs(tasks) do names[i] = item.name end
+  local hint = suggest.hint(name, names, "tasks")
+  for _, e in ipairs(failed) do
+    hint = hint .. "\n  not loaded: " .. errors.text(e):gsub("\n", "\n  ")
+  end
+  core.error("not_found", ("unknown task '%s'"):format(name), hint)
+end
+
+--- Tasks by name, or all of a task file when `name` ends in .lua.
+-- @treturn table list of tasks
+-- @raise "not_found" with the nearest name
+function catalogue.find(name)
+  if name:match("%.lua$") then return catalogue.load(name) end
+  local item = direct(name)
+  if item then return { item } end
+  local tasks, failed = catalogue.all()
+  for _, other in ipairs(tasks) do
+    if other.name == name then return { other } end
+  end
+  return unknown(name, tasks, failed)
+end
+
+return catalogue

@@ -1,0 +1,85 @@
+--- The command line: picks the command, parses its options, returns the exit status. Errors are
+-- raised as tables; the host prints them and turns their code into the status.
+-- @module perigee.cli
+
+local core = require "perigee.core"
+local suggest = require "perigee.suggest"
+
+local cli = {}
+
+local COMMANDS = {
+  { "run", "run implementations of tasks: compile, validate, time, compare" },
+  { "check", "compile a candidate for a task, validate it, time it where a clock is meaningful" },
+  { "list", "the catalogue of tasks" },
+  { "describe", "everything one needs to write a candidate for a task" },
+  { "doctor", "what this machine has and lacks, with the fix" },
+}
+
+local EXAMPLES = [[
+examples:
+  perigee list
+  perigee run vector/saxpy
+  perigee describe vector/saxpy
+  perigee check vector/saxpy mine.cu
+  perigee examples/hello.lua
+
+exit status: 0 all passed, 1 a verdict failed, 2 bad usage, 3 the machine lacks something]]
+
+local function names()
+  local list = {}
+  for i, command in ipairs(COMMANDS) do list[i] = command[1] end
+  return list
+end
+
+-- A parser with every command's name but only the wanted one's options: the others are not even
+-- loaded.
+local function parser_for(wanted)
+  local argparse = require "argparse"
+  local parser = argparse("perigee",
+    "GPU kernel lab: compiles, checks, times and explains kernels.")
+  parser:epilog(EXAMPLES)
+  parser:flag("--version", "print the version and exit")
+  parser:require_command(true)
+  parser:command_target("command")
+  local module
+  for _, command in ipairs(COMMANDS) do
+    local sub = parser:command(command[1], command[2])
+    if command[1] == wanted then
+      module = require("perigee.cli." .. wanted)
+      module.configure(sub)
+    end
+  end
+  return parser, module
+end
+
+local function usage_error(message, command)
+  local text, tip = message:match("^(.-)\n(.*)$")
+  core.error("invalid", text or message, tip or ("see perigee %s--help"):format(command and command
+    .. " " or ""))
+end
+
+local function is_script(name)
+  return name:match("%.lua$") ~= nil
+end
+
+--- Run the command line.
+-- @tparam table args strings, without the program's name
+-- @treturn integer exit status
+-- @raise error tables
+function cli.main(args)
+  local first = args[1]
+  if first == nil then return require("perigee.cli.repl").main() end
+  if is_script(first) then return require("perigee.cli.script").main(args) end
+  local known = false
+  for _, name in ipairs(names()) do known = known or name == first end
+  if not known and first:sub(1, 1) ~= "-" then
+    core.error("invalid", ("unknown command '%s'"):format(first),
+      suggest.hint(first, names(), "commands"))
+  end
+  local parser, module = parser_for(known and first or nil)
+  local ok, result = parser:pparse(args)
+  if not ok then usage_error(result, known and first or nil) end
+  return module.main(result)
+end
+
+return cli

@@ -1,0 +1,55 @@
+--- `perigee check TASK CANDIDATE...`
+-- @module perigee.cli.check
+
+local core = require "perigee.core"
+local catalogue = require "perigee.catalogue"
+local common = require "perigee.cli.common"
+local impl = require "perigee.impl"
+local report = require "perigee.report"
+local verdict = require "perigee.verdict"
+
+local check = {}
+
+local SPARES = 4
+
+function check.configure(parser)
+  parser:argument("task", "name of a task (see perigee list) or a task file")
+  parser:argument("candidate", "source file: .cu or .ptx"):args("+")
+  common.evaluation(parser)
+end
+
+local function one_task(name)
+  local list = catalogue.find(name)
+  if #list ~= 1 then
+    core.error("invalid", ("%s holds %d tasks"):format(name, #list),
+      "name one of them: see perigee list")
+  end
+  return list[1]
+end
+
+--- @treturn integer exit status
+function check.main(options)
+  local task = one_task(options.task)
+  local how = { set = common.sets(options.set) }
+  task:resolve { purpose = "check", set = how.set }
+  local candidates = {}
+  for i, path in ipairs(options.candidate) do candidates[i] = impl.candidate(path) end
+  local session <close>, line = common.session(options)
+  session.pool:fill(math.min(SPARES, #candidates))
+  local status = 0
+  for i, candidate in ipairs(candidates) do
+    local rec = session:check(task, candidate, how)
+    line:clear()
+    status = common.worse(status, verdict.status(rec.verdict))
+    if options.json then
+      common.out(report.json(rec))
+    else
+      if i > 1 then common.out("") end
+      report.check(rec, common.out)
+    end
+    session.pool:fill(math.min(SPARES, #candidates - i)) -- nothing is being timed now
+  end
+  return status
+end
+
+return check

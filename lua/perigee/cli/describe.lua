@@ -1,0 +1,32 @@
+--- `perigee describe TASK`
+-- @module perigee.cli.describe
+
+local core = require "perigee.core"
+local catalogue = require "perigee.catalogue"
+local common = require "perigee.cli.common"
+local describe = require "perigee.describe"
+
+local command = {}
+
+function command.configure(parser)
+  parser:argument("task", "name of a task (see perigee list) or a task file")
+  parser:flag("--skeleton", "print only a CUDA C++ file to start from")
+  parser:flag("--json", "one JSON object a line on standard output")
+end
+
+--- @treturn integer 0
+function command.main(options)
+  for i, task in ipairs(catalogue.find(options.task)) do
+    if options.json then
+      common.out(core.json_encode(describe.table(task)))
+    elseif options.skeleton then
+      io.stdout:write(describe.table(task).skeleton)
+    else
+      if i > 1 then common.out("") end
+      describe.print(task, common.out)
+    end
+  end
+  return 0
+end
+
+return command

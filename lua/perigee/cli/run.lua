@@ -1,0 +1,70 @@
+--- `perigee run TASK...`
+-- @module perigee.cli.run
+
+local catalogue = require "perigee.catalogue"
+local common = require "perigee.cli.common"
+local report = require "perigee.report"
+local verdict = require "perigee.verdict"
+
+local run = {}
+
+function run.configure(parser)
+  parser:argument("task", "name of a task (see perigee list) or a task file"):args("+")
+  parser:option("--impl", "implementations to run (default: all)"):argname("A,B"):count("*")
+  parser:option("--cell", "cells to run (default: all)"):argname("A,B"):count("*")
+  common.evaluation(parser)
+end
+
+local function names_of(list)
+  local names = {}
+  for i, item in ipairs(list) do names[i] = item.name end
+  return names
+end
+
+-- Every task is found and its names are checked before anything runs.
+local function prepare(options, how)
+  local tasks = {}
+  for _, name in ipairs(options.task) do
+    for _, task in ipairs(catalogue.find(name)) do
+      task:select_impls(how.impls)
+      task:select_cells(how.cells)
+      task:resolve { purpose = "sim", set = how.set }
+      tasks[#tasks + 1] = task
+    end
+  end
+  return tasks
+end
+
+local function run_task(session, task, how, options, line)
+  local status = 0
+  local view = report.run(task, {
+    cells = #task.cells > 0 and names_of(task:select_cells(how.cells)) or {},
+    impls = names_of(task:select_impls(how.impls)), simulated = session.sim, out = common.out,
+  })
+  session:run(task, how, function(rec)
+    line:clear()
+    status = common.worse(status, verdict.status(rec.verdict))
+    if options.json then common.out(report.json(rec)) else view:add(rec) end
+  end)
+  line:clear()
+  if not options.json then view:finish() end
+  return status
+end
+
+--- @treturn integer exit status
+function run.main(options)
+  local how = {
+    impls = common.names(options.impl), cells = common.names(options.cell),
+    set = common.sets(options.set),
+  }
+  local tasks = prepare(options, how)
+  local session <close>, line = common.session(options)
+  local status = 0
+  for i, task in ipairs(tasks) do
+    if i > 1 and not options.json then common.out("") end
+    status = common.worse(status, run_task(session, task, how, options, line))
+  end
+  return status
+end
+
+return run

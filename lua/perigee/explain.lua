@@ -1,0 +1,128 @@
+--- What a record says in words: why a candidate failed, what was checked, what every figure means.
+-- @module perigee.explain
+
+local units = require "perigee.units"
+
+local explain = {}
+
+local METHODS = {
+  cold = "cold: the GPU's L2 cache is emptied before every sample",
+  hot = "hot: the caches hold what the sample before left",
+  batch = "batch: several launches, each on fresh state; their time divided by their number",
+}
+
+local function add(lines, text, indent)
+  for line in (text .. "\n"):gmatch("([^\n]*)\n") do
+    if line:find("%S") then lines[#lines + 1] = indent .. line end
+  end
+end
+
+local function place(finding)
+  if not finding.kernel or finding.kernel == "" or finding.located == false then return nil end
+  local parts = { "kernel " .. finding.kernel }
+  if type(finding.block) == "table" then
+    parts[#parts + 1] = ("block (%s)"):format(table.concat(finding.block, ", "))
+  end
+  if type(finding.thread) == "table" then
+    parts[#parts + 1] = ("thread (%s)"):format(table.concat(finding.thread, ", "))
+  end
+  if finding.file and finding.file ~= "" then
+    parts[#parts + 1] = ("%s:%d"):format(finding.file, finding.line or 0)
+  end
+  return table.concat(parts, ", ")
+end
+
+-- Everything that the first line of the reason has not said yet.
+local function finding_lines(lines, finding, reason, indent)
+  local said = reason or ""
+  for line in ((finding.text or "") .. "\n"):gmatch("([^\n]*)\n") do
+    if line:find("%S") and not said:find(line, 1, true) then
+      lines[#lines + 1] = indent .. line
+      said = said .. "\n" .. line
+    end
+  end
+  local where = place(finding)
+  if where and finding.file and not said:find(finding.file, 1, true) then
+    lines[#lines + 1] = indent .. where
+  end
+end
+
+--- Why a record failed, as indented lines; empty for one that passed.
+-- @tparam table rec a record
+-- @tparam[opt] string indent
+function explain.failure(rec, indent)
+  indent = indent or "      "
+  local lines = {}
+  if rec.verdict == "passed" then return lines end
+  if rec.reason then add(lines, rec.reason, indent) end
+  for _, finding in ipairs(rec.findings or {}) do
+    finding_lines(lines, finding, rec.reason, indent)
+  end
+  if rec.compile_log and rec.compile_log:find("%S") and rec.verdict == "compile_error" then
+    add(lines, rec.compile_log, indent)
+  end
+  if rec.failed_at then lines[#lines + 1] = indent .. "case: " .. rec.failed_at end
+  if rec.hint and rec.hint ~= "" then add(lines, rec.hint, indent) end
+  return lines
+end
+
+--- The device and what compiled for it, in one line.
+function explain.machine(rec)
+  local parts = { rec.device }
+  if rec.gpu and rec.gpu ~= "" then parts[#parts + 1] = rec.gpu end
+  if rec.versions.driver then parts[#parts + 1] = "driver " .. rec.versions.driver end
+  if rec.committed_ptx then
+    parts[#parts + 1] = ("no compiler here: committed PTX %s (%s)"):format(rec.committed_ptx,
+      rec.versions.nvrtc or "?")
+  elseif rec.versions.nvrtc then
+    parts[#parts + 1] = "compiled by " .. rec.versions.nvrtc
+  end
+  return table.concat(parts, ", ")
+end
+
+--- Compulsory work in words, or nil.
+function explain.work(rec)
+  local work, parts = rec.work or {}, {}
+  if work.bytes then parts[#parts + 1] = units.bytes(work.bytes) .. " of compulsory traffic" end
+  if work.flops then parts[#parts + 1] = units.count(work.flops) .. " floating-point operations" end
+  if work.items then parts[#parts + 1] = units.count(work.items) .. " items" end
+  return #parts > 0 and table.concat(parts, ", ") or nil
+end
+
+--- What the columns of timed records mean.
+function explain.timed_legend(rec)
+  local lines = {
+    "median        time of one run, by the GPU's own clock ("
+      .. (METHODS[rec.time.method] or rec.time.method) .. ")",
+    "95% interval  where the true median lies with 95% certainty",
+    "samples       timed runs; each wrote its own output, checked at random in between",
+  }
+  if rec.efficiency and rec.efficiency.bandwidth then
+    lines[#lines + 1] = "GB/s          compulsory bytes over the median: what must move at least"
+  end
+  if rec.efficiency and rec.efficiency.compute and not rec.efficiency.bandwidth then
+    lines[#lines + 1] = "Gflop/s       compulsory operations over the median"
+  end
+  return lines
+end
+
+--- What the columns of simulated records mean.
+function explain.simulated_legend(shown)
+  local lines = {
+    "sim time      wall time of the simulator on this computer: it says nothing about a GPU",
+  }
+  if shown.warp_instructions then
+    lines[#lines + 1] = "warp instr.   instructions executed, one for the 32 threads of a warp"
+  end
+  if shown.sectors then
+    lines[#lines + 1] =
+      "sectors/req   32-byte pieces of memory that one load or store of a warp touches"
+  end
+  if shown.divergent then lines[#lines + 1] = "divergent     branches that split a warp" end
+  if shown.collisions then
+    lines[#lines + 1] = "collisions    lanes of an atomic whose address an earlier lane had"
+  end
+  return lines
+end
+
+return explain

@@ -1,0 +1,94 @@
+--- Paths: joining, splitting, and finding a file named relative to one of several folders.
+-- @module perigee.files
+
+local core = require "perigee.core"
+local suggest = require "perigee.suggest"
+
+local files = {}
+
+function files.join(folder, path)
+  if path:sub(1, 1) == "/" or folder == "" then return path end
+  return (folder:gsub("/+$", "")) .. "/" .. path
+end
+
+function files.dirname(path)
+  return path:match("^(.*)/[^/]*$") or "."
+end
+
+function files.basename(path)
+  return path:match("([^/]*)$")
+end
+
+--- Extension without the dot, in lower case; "" when there is none.
+function files.extension(path)
+  return (files.basename(path):match("^.+%.([^.]*)$") or ""):lower()
+end
+
+function files.is_file(path)
+  local info = core.file_info(path)
+  return info ~= nil and info.type == "file"
+end
+
+function files.is_folder(path)
+  local info = core.file_info(path)
+  return info ~= nil and info.type == "dir"
+end
+
+--- The folder that a task file's other paths are relative to: what contains its `tasks` folder,
+-- else its own.
+function files.root_of(path)
+  return path:match("^(.*)/tasks/.-$") or (path:match("^tasks/") and ".") or files.dirname(path)
+end
+
+--- Names in the folder of `path` that share its extension: candidates for "did you mean".
+local function neighbours(path)
+  local ok, names = pcall(core.list_dir, files.dirname(path))
+  local found = {}
+  if not ok or type(names) ~= "table" then return found end
+  for _, name in ipairs(names) do
+    if files.extension(name) == files.extension(path) then found[#found + 1] = name end
+  end
+  return found
+end
+
+--- The first of folder/path that is a file.
+-- @tparam string path relative or absolute
+-- @tparam table folders where to look, in order
+-- @tparam[opt] string where place for the error message
+-- @treturn string path
+-- @raise "not_found", saying where it was looked for and what is there
+function files.find(path, folders, where)
+  local tried, hint = {}, nil
+  for _, folder in ipairs(path:sub(1, 1) == "/" and { "" } or folders) do
+    local full = files.join(folder, path)
+    if files.is_file(full) then return full end
+    if not tried[folder] then
+      tried[folder] = true
+      tried[#tried + 1] = folder == "" and files.dirname(path) or folder
+      local near = suggest.nearest(files.basename(path), neighbours(full))
+      if near and not hint then
+        hint = ("did you mean '%s'?"):format(files.join(files.dirname(path), near))
+      end
+    end
+  end
+  core.error("not_found", ("no file '%s'"):format(path),
+    hint or ("looked in %s"):format(table.concat(tried, ", ")), where)
+end
+
+--- Read a file or raise "io"/"not_found".
+function files.read(path, limit)
+  local text, e = core.read_file(path, limit)
+  if not text then core.error(e.code, e.message, e.hint, e.where) end
+  return text
+end
+
+--- A path as short as it can be shown: relative to the home or the current folder when it lies
+-- inside.
+function files.shown(path)
+  for _, base in ipairs { core.home or "", core.realpath and core.realpath(".") or "" } do
+    if base ~= "" and path:sub(1, #base + 1) == base .. "/" then return path:sub(#base + 2) end
+  end
+  return path
+end
+
+return files

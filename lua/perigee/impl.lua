@@ -1,0 +1,110 @@
+--- Implementations and candidates: from a declaration in a task, or a file named on the command
+-- line, to source text, compiler options and kernel name.
+-- @module perigee.impl
+
+local core = require "perigee.core"
+local files = require "perigee.files"
+
+local impl = {}
+
+local LANGUAGES = { cu = "cuda", ptx = "ptx" }
+local LATER = { rs = "Rust", py = "Triton" }
+
+-- The language of a file, by its extension.
+local function language_of(path, where)
+  local extension = files.extension(path)
+  if LANGUAGES[extension] then return LANGUAGES[extension] end
+  if LATER[extension] then
+    core.error("unsupported", ("%s candidates are not in this version"):format(LATER[extension]),
+      "compile it to PTX and give the .ptx file", where)
+  end
+  core.error("invalid", ("cannot tell the language of '%s'"):format(path),
+    "expected a .cu or .ptx file", where)
+end
+
+local function define_options(define, options, where)
+  local names = {}
+  for name in pairs(define) do
+    if type(name) ~= "string" or not name:match("^[%a_][%w_]*$") then
+      core.error("invalid", ("define: '%s' is no macro name"):format(tostring(name)), nil, where)
+    end
+    names[#names + 1] = name
+  end
+  table.sort(names) -- one order, so that the compile cache hits
+  for _, name in ipairs(names) do
+    local value = define[name]
+    if value == true then options[#options + 1] = "-D" .. name
+    elseif value then options[#options + 1] = ("-D%s=%s"):format(name, tostring(value)) end
+  end
+end
+
+--- Compiler options of macros, include folders and further options.
+-- @tparam table how {define = {NAME = value}, include = {folder...}, options = {...}}
+function impl.options(how, where)
+  local options = {}
+  for _, folder in ipairs(how.include or {}) do options[#options + 1] = "-I" .. folder end
+  define_options(how.define or {}, options, where)
+  for _, option in ipairs(how.options or {}) do options[#options + 1] = option end
+  return options
+end
+
+--- Folders that a task's relative paths are looked up in.
+function impl.folders(task)
+  local root = task.root or "."
+  return { root, task.folder or root, core.home or "." }
+end
+
+--- An implementation that a task declares, with its file found.
+-- @treturn table {name, lang, path, shown, define, include, options, kernel, launch, args, ptx,
+--   scratch}
+function impl.resolve(task, declared)
+  local where = ("%s, implementation %s"):format(task.where or task.name, declared.name)
+  local lang, file = declared[1] or declared.lang, declared[2] or declared.file
+  if type(file) ~= "string" then
+    core.error("invalid", "expected a language and a file",
+      'write { "cuda", "kernels/vector/saxpy.cu" }', where)
+  end
+  if lang ~= "cuda" and lang ~= "ptx" then
+    core.error("unsupported", ("language '%s' is not in this version"):format(tostring(lang)),
+      "languages: cuda, ptx", where)
+  end
+  local path = files.find(file, impl.folders(task), where)
+  return {
+    name = declared.name, lang = lang, path = path, shown = files.shown(path),
+    define = declared.define,
+    include = declared.include, options = declared.options, kernel = declared.kernel,
+    launch = declared.launch, args = declared.args, ptx = declared.ptx, scratch = declared.scratch,
+    doc = declared.doc, where = where,
+  }
+end
+
+--- A candidate: one source file run with the task's own launch.
+function impl.candidate(path)
+  if files.is_folder(path) then
+    core.error("unsupported",
+      ("'%s' is a folder; candidates of several files are not in this version"):format(
+      path), "give one .cu or .ptx file")
+  end
+  local lang = language_of(path, path)
+  local found = files.find(path, { "." })
+  return { name = files.basename(path), lang = lang, path = found, shown = path, where = path }
+end
+
+--- What to compile for parameters p: macros may depend on them.
+-- @treturn table {source, name, options, expressions, lang}
+function impl.request(one, p)
+  local define = one.define
+  if type(define) == "function" then define = define(p) end
+  local include = { files.dirname(one.path) }
+  for _, folder in ipairs(one.include or {}) do include[#include + 1] = folder end
+  local kernel = type(one.kernel) == "string" and not one.kernel:find("%(") and one.kernel or nil
+  return {
+    lang = one.lang, source = files.read(one.path), name = one.shown, path = one.path,
+    options = one.lang == "cuda" and impl.options({ define = define, include = include,
+      options = one.options }, one.where) or {},
+    expressions = kernel and kernel:find("<", 1, true) and { kernel } or {},
+    plain = not define and not one.options, ptx = one.ptx,
+  }
+end
+
+return impl

@@ -1,0 +1,56 @@
+--- Perigee's Lua library: `local pg = require "perigee"`.
+-- Parts are loaded when they are first used, so that a script starts in a moment.
+--
+-- * `pg.device(name)` opens a device; `dev:compile`, `dev:upload`, `kernel:launch` (see
+--   perigee.device)
+-- * `pg.array(dtype, shape)`, `pg.struct(name, fields)`, `pg.from_bytes(dtype, shape, text)`
+-- * `pg.measure(dev, body, options)` times launches; `pg.summarize(samples)`, `pg.ratio(a, b)`
+--   are its statistics
+-- * `pg.task{...}`, `pg.spec(dtype, shape, init)` declare tasks (tasks/README.md)
+-- * `pg.compare(want, got, tolerance)` compares arrays, NaN-safe (validators/README.md)
+-- * `pg.json.encode(value)`, `pg.json.decode(text)`
+-- * `pg.error(code, message, hint, where)` raises an error table
+-- @module perigee
+
+local core = require "perigee.core"
+
+local pg = {
+  version = core.version, home = core.home, array = core.array, struct = core.struct,
+  from_bytes = core.from_bytes, compare = core.compare, summarize = core.summarize,
+  ratio = core.ratio,
+  error = core.error, sha256 = core.sha256,
+  json = { encode = core.json_encode, decode = core.json_decode, array = core.json_array,
+    null = core.null },
+}
+
+-- name -> {module, field}; field nil: the module itself.
+local LATER = {
+  device = { "perigee.device", "open" },
+  measure = { "perigee.measure" },
+  spec = { "perigee.buffers", "spec" },
+  rng = { "perigee.rng", "new" },
+  stats = { "perigee.stats" },
+  catalogue = { "perigee.catalogue" },
+  judge = { "perigee.judge" },
+}
+
+-- pg.task reports the place of its call: the function itself, not a wrapper.
+LATER.task = { "perigee.task", "new" }
+
+return setmetatable(pg, {
+  __index = function(_, name)
+    local where = LATER[name]
+    if not where then
+      local names = {}
+      for known in pairs(pg) do names[#names + 1] = known end
+      for known in pairs(LATER) do names[#names + 1] = known end
+      table.sort(names)
+      core.error("not_found", ("perigee has no '%s'"):format(tostring(name)),
+        require("perigee.suggest").hint(tostring(name), names, "names"))
+    end
+    local value = require(where[1])
+    if where[2] then value = value[where[2]] end
+    rawset(pg, name, value)
+    return value
+  end,
+})

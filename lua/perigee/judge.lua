@@ -1,0 +1,367 @@
+--- The judge: correctness first, then time. It holds cases and expected values, decides every
+-- verdict, and talks to the processes that compile and run candidates. A session is one device and
+-- one base seed.
+-- @module perigee.judge
+
+local core = require "perigee.core"
+local case = require "perigee.case"
+local compile = require "perigee.compile"
+local errors = require "perigee.errors"
+local impl = require "perigee.impl"
+local params = require "perigee.params"
+local plan = require "perigee.plan"
+local pool = require "perigee.pool"
+local record = require "perigee.record"
+local timing = require "perigee.timing"
+local validate = require "perigee.validate"
+
+local Session = {}
+Session.__index = Session
+
+local judge = {}
+
+judge.CHECK_SEEDS = 3
+local KNOWN_BYTES = 256 << 20 -- outputs up to this size are kept, to recognise equal bits cheaply
+local SEED_CHECK, SEED_TIMED = 1 << 20, 1 << 21 -- streams of the base seed
+
+--- A seed that nobody has seen: 52 bits of /dev/urandom.
+function judge.fresh_seed()
+  local file <close> = io.open("/dev/urandom", "rb")
+  if not file then return os.time() * 1000003 + core.getpid() end
+  return (string.unpack("<I8", file:read(8))) & ((1 << 52) - 1)
+end
+
+--- Open a session. Nothing is opened on the device before it is needed.
+-- @tparam table how {device = spec, timeout = seconds, budget = seconds for each arm's timing,
+--   seed =, progress = function(text)}
+function judge.session(how)
+  local self = setmetatable({
+    spec = how.device, timeout = how.timeout or 20, budget = how.budget or 0.5,
+    seed = how.seed or judge.fresh_seed(), progress = how.progress or function() end,
+    sim = how.device:match("^sim") ~= nil, arch = compile.DEFAULT_ARCH, builds = {}, cases = {},
+  }, Session)
+  math.randomseed(judge.fresh_seed())
+  self.pool = pool.new(self.spec, { timeout = self.timeout })
+  return self
+end
+
+Session.__close = function(self) self:close() end
+
+function Session:close()
+  self.pool:close()
+end
+
+function Session:seed_of(stream)
+  return core.random_u64(self.seed, stream, 0) >> 12
+end
+
+--- The device's information; waits for the first runner. @raise "environment"
+function Session:device()
+  if not self.info then
+    self.pool:fill(1)
+    self.info = self.pool.spares[1]:ready()
+  end
+  return self.info
+end
+
+-- ---- compiling ----
+
+local function build_key(request)
+  return core.json_encode { request.path, request.lang, core.sha256(request.source),
+    table.concat(request.options, "\n"), table.concat(request.expressions, "\n") }
+end
+
+local function request_of(arm)
+  local ok, request = errors.catch("io", impl.request, arm.impl, arm.p)
+  if not ok then errors.again(request, arm.impl.where) end
+  return request
+end
+
+-- Start the compilations that are new, at most one a core at a time, and hand each arm its result.
+function Session:build(arms)
+  local window = math.max(1, core.cpu_count())
+  for first = 1, #arms, window do
+    local started = {}
+    for i = first, math.min(#arms, first + window - 1) do
+      local arm = arms[i]
+      arm.request = request_of(arm)
+      arm.source_sha = core.sha256(arm.request.source)
+      arm.key = build_key(arm.request)
+      if not self.builds[arm.key] then
+        self.progress("compiling " .. arm.impl.shown)
+        self.builds[arm.key] = { job = compile.start(arm.request, self.arch) }
+        started[#started + 1] = self.builds[arm.key]
+      end
+    end
+    for _, built in ipairs(started) do built.result, built.error = compile.finish(built.job) end
+  end
+end
+
+-- The guess of the architecture was wrong: compile again for the real one.
+function Session:settle_arch(arms)
+  local info = self:device()
+  local arch = info.kind == "cuda" and compile.arch_of(info) or compile.DEFAULT_ARCH
+  if arch == self.arch then return end
+  self.arch, self.builds = arch, {}
+  self:build(arms)
+end
+
+local function compile_failure(e)
+  local word = e.code == "environment" and "environment" or e.code == "unsupported"
+    and "unsupported"
+    or "compile_error"
+  return {
+    verdict = word, reason = e.message, hint = e.hint, log = e.log,
+    findings = { { kind = word, text = e.message, where = e.where } },
+  }
+end
+
+function Session:take_builds(arms)
+  for _, arm in ipairs(arms) do
+    local built = self.builds[arm.key]
+    arm.built, arm.failure = built.result, built.error and compile_failure(built.error) or nil
+    arm.ptx = built.result and built.result.ptx
+  end
+end
+
+-- ---- one arm ----
+
+-- A kernel that was declared without extern "C": found by its mangled name when only one fits.
+local function find_kernel(kernels, name)
+  local fits = {}
+  for _, kernel in ipairs(kernels) do
+    if kernel.name == name then return name end
+    local length, rest = kernel.name:match("^_Z(%d+)(.*)$")
+    if length and tonumber(length) == #name and rest:sub(1, #name) == name then
+      fits[#fits + 1] = kernel.name
+    end
+  end
+  return #fits == 1 and fits[1] or nil
+end
+
+local function kernel_missing(kernels, name)
+  local names = {}
+  for i, kernel in ipairs(kernels) do names[i] = kernel.name end
+  local reason = #names == 0 and ("no kernel '%s': the module has none"):format(name)
+    or ("no kernel '%s': the module has %s"):format(name, table.concat(names, ", "))
+  return { verdict = "launch_error", reason = reason, findings = {},
+    hint = ('declare it: extern "C" __global__ void %s(...)'):format(name) }
+end
+
+-- Put the names that the module really has into the plan.
+local function link(arm, steps)
+  for _, step in ipairs(steps) do
+    if step.launch then
+      local wanted = compile.lowered(arm.request, arm.built, step.launch) or step.launch
+      local name = find_kernel(arm.kernels, wanted)
+      if not name then return kernel_missing(arm.kernels, step.launch) end
+      step.launch = name
+    end
+  end
+  arm.kernel_names = plan.kernels(steps)
+  return nil
+end
+
+-- A live runner with the arm's module in it.
+function Session:load(arm)
+  if not arm.runner or arm.runner.dead then
+    arm.runner = self.pool:take()
+    arm.runner:ready()
+    arm.kernels = nil
+  end
+  arm.sandbox = arm.runner:sandbox()
+  if arm.loaded == arm.key and arm.kernels then return nil end
+  local kernels, failure = arm.runner:load(arm.ptx, arm.impl.shown)
+  if not kernels then return failure end
+  arm.kernels, arm.loaded = kernels, arm.key
+  return nil
+end
+
+local function known_outputs(arrays)
+  local bytes, copies = 0, {}
+  for _, array in pairs(arrays) do bytes = bytes + array.nbytes end
+  if bytes > KNOWN_BYTES then return nil end
+  for name, array in pairs(arrays) do copies[name] = array:copy() end
+  return copies
+end
+
+-- Run one case and judge it. Returns a failure or nil.
+function Session:verify(arm, sets)
+  local failure = self:load(arm)
+  if failure then return failure end
+  local list = arm.case:buffers_for(arm.impl)
+  arm.steps = plan.build(arm.case.task, arm.impl, arm.case.p, list)
+  failure = link(arm, arm.steps)
+  if failure then return failure end
+  arm.cases = (arm.cases or 0) + 1
+  if #arm.steps == 0 then
+    arm.checks = { { name = "launch", ok = true,
+      detail = "nothing to launch, as the task allows" } }
+    return nil
+  end
+  local poison = timing.poison()
+  local ok, ran, arrays
+  ok, failure = arm.runner:setup(list, sets)
+  if not ok then return failure end
+  ran, failure = arm.runner:run(0, arm.steps, poison)
+  if not ran then return failure end
+  arm.wall_us, arm.counters = ran.wall_us, ran.counters
+  arrays, failure = arm.runner:read(0)
+  if not arrays then return failure end
+  local result = validate.run(arm.case, arrays, poison)
+  arm.checks = result.checks
+  arm.facts = arm.case:facts()
+  for name, value in pairs(result.facts) do arm.facts[name] = value end
+  if not result.ok then
+    return { verdict = result.verdict, reason = result.reason, findings = {} }
+  end
+  if not self.sim then arm.known = known_outputs(arrays) end
+  return nil
+end
+
+-- ---- several arms on one case ----
+
+local function compare(arms)
+  local base
+  for _, arm in ipairs(arms) do
+    if arm.time and not base then base = arm end
+    if arm.time and arm ~= base then
+      local ratio, interval = core.ratio(base.samples, arm.samples)
+      if type(ratio) == "table" then ratio, interval = ratio.ratio, ratio.ci95 end
+      arm.speedup = { [base.impl.name] = ratio }
+      arm.speedup_ci95 = interval
+    end
+  end
+end
+
+-- Time the arms that are right, on a device that has a clock.
+function Session:time(arms)
+  if not self:device().gpu_clock then return end
+  local right = {}
+  for _, arm in ipairs(arms) do
+    if not arm.failure and #arm.steps > 0 then
+      arm.method, arm.batch = timing.method_of(arm.case.task, arm.case.p)
+      right[#right + 1] = arm
+    end
+  end
+  if #right == 0 then return end
+  self.pool:settle()
+  timing.run(right, { budget = self.budget, progress = self.progress })
+  compare(right)
+end
+
+function Session:sets_for(one)
+  if not self:device().gpu_clock then return 1 end
+  local _, batch = timing.method_of(one.task, one.p)
+  return timing.sets_for(one, batch)
+end
+
+local function finish(self, arms, on_record)
+  for _, arm in ipairs(arms) do on_record(record.of(arm, self)) end
+end
+
+--- Run implementations of a task on its cells: build, verify, time, compare.
+-- @tparam table task
+-- @tparam table how {cells = list of names or nil, impls = list of names or nil, set = {name =
+--   value}}
+-- @tparam function on_record called with each record as soon as it is final
+function Session:run(task, how, on_record)
+  local cells = task:select_cells(how.cells)
+  local arms = {}
+  for i, declared in ipairs(task:select_impls(how.impls)) do
+    arms[i] = { impl = impl.resolve(task, declared) }
+  end
+  if #arms == 0 then
+    core.error("invalid", ("task %s has no implementation to run"):format(task.name),
+      ("check one of your own: perigee check %s FILE.cu"):format(task.name), task.where)
+  end
+  validate.prepare(task)
+  self.pool:fill(#arms)
+  for number, cell in ipairs(cells) do
+    local p = task:resolve { purpose = self.sim and "sim" or "default", cell = cell or nil,
+      set = how.set }
+    local title = cell and cell.name or task.name
+    for _, arm in ipairs(arms) do
+      arm.p, arm.cell, arm.cases, arm.time, arm.speedup = p, cell or nil, 0, nil, nil
+    end
+    self:build(arms)
+    self:settle_arch(arms)
+    self:take_builds(arms)
+    self.progress(title .. ": making inputs and expected values")
+    local one = case.make(task, p, self:seed_of(number))
+    one:expected()
+    local sets = self:sets_for(one)
+    for _, arm in ipairs(arms) do
+      arm.case = one
+      self.progress(("%s: checking %s"):format(title, arm.impl.name))
+      if not arm.failure then arm.failure = self:verify(arm, sets) end
+    end
+    self:time(arms)
+    finish(self, arms, on_record)
+  end
+  for _, arm in ipairs(arms) do
+    if arm.runner then self.pool:release(arm.runner) end
+  end
+end
+
+-- ---- checking a candidate ----
+
+-- The case for a purpose and seed, kept for the next candidate of this session.
+function Session:case(task, how, stream)
+  local p = task:resolve(how)
+  local key = task.name .. "\n" .. stream .. "\n" .. params.text(p)
+  if not self.cases[key] then self.cases[key] = case.make(task, p, self:seed_of(stream)) end
+  return self.cases[key]
+end
+
+local function at(one, seed_number)
+  return ("%s (seed %d)"):format(params.text(one.p, params.names(one.task.params)), seed_number)
+end
+
+-- Every check size with every seed.
+function Session:check_cases(arm, task, set)
+  for index = 1, params.check_count(task.params) do
+    for number = 1, judge.CHECK_SEEDS do
+      arm.case = self:case(task, { purpose = "check", index = index, set = set },
+        SEED_CHECK + index * judge.CHECK_SEEDS + number)
+      self.progress(("checking %s"):format(at(arm.case, number)))
+      arm.failure = self:verify(arm, 1)
+      arm.failed_at = arm.failure and at(arm.case, number) or nil
+      if arm.failure then return end
+    end
+  end
+end
+
+-- The size that is timed, with inputs that no earlier case had.
+function Session:check_timed(arm, task, set)
+  local purpose = self.sim and "sim" or "default"
+  arm.case = self:case(task, { purpose = purpose, set = set }, SEED_TIMED)
+  self.progress(("checking %s"):format(at(arm.case, judge.CHECK_SEEDS + 1)))
+  arm.loaded = nil -- a fresh module: globals written by earlier cases are gone
+  arm.failure = self:verify(arm, self:sets_for(arm.case))
+  arm.failed_at = arm.failure and at(arm.case, judge.CHECK_SEEDS + 1) or nil
+  if not arm.failure then self:time { arm } end
+end
+
+--- Check one candidate: compile, every check size with three seeds, then the timed size.
+-- @tparam table task
+-- @tparam table candidate what impl.candidate returned
+-- @tparam table how {set = {name = value}}
+-- @treturn table the record
+function Session:check(task, candidate, how)
+  self.pool:fill(1) -- opens the driver while the compiler works
+  validate.prepare(task)
+  local arm = { impl = candidate, cases = 0 }
+  arm.p = task:resolve { purpose = self.sim and "sim" or "default", set = how.set }
+  self:build { arm }
+  self:settle_arch { arm }
+  self:take_builds { arm }
+  arm.case = self:case(task, { purpose = "check", set = how.set },
+    SEED_CHECK + judge.CHECK_SEEDS + 1)
+  if not arm.failure then self:check_cases(arm, task, how.set) end
+  if not arm.failure then self:check_timed(arm, task, how.set) end
+  if arm.runner then self.pool:release(arm.runner) end
+  return record.of(arm, self)
+end
+
+return judge

@@ -1,0 +1,51 @@
+--- Spare runners: processes that open the device ahead of need, so that a candidate does not wait
+-- for the driver. None is started, and none is still opening, while anything is timed (invariant
+-- 5).
+-- @module perigee.pool
+
+local runner = require "perigee.runner"
+
+local Pool = {}
+Pool.__index = Pool
+
+local pool = {}
+
+--- @tparam string spec device
+-- @tparam table how what runner.start takes
+function pool.new(spec, how)
+  return setmetatable({ spec = spec, how = how, spares = {}, all = {} }, Pool)
+end
+
+--- Start runners until `count` spares are there or opening.
+function Pool:fill(count)
+  while #self.spares < count do
+    local one = runner.start(self.spec, self.how)
+    table.insert(self.spares, one)
+    self.all[one] = true
+  end
+end
+
+--- A runner; it may still be opening.
+function Pool:take()
+  self:fill(1)
+  return table.remove(self.spares, 1)
+end
+
+--- Wait until no spare is opening any more: call before timing.
+function Pool:settle()
+  for _, one in ipairs(self.spares) do one:ready() end
+end
+
+--- Give a runner back: a live one serves the next candidate only if `reuse`.
+function Pool:release(one)
+  one:close()
+  self.all[one] = nil
+end
+
+--- End every process.
+function Pool:close()
+  for one in pairs(self.all) do one:close() end
+  self.all, self.spares = {}, {}
+end
+
+return pool

@@ -1,0 +1,257 @@
+--- What `run` and `check` print for people: aligned tables with units, and what each number means.
+-- Everything is taken from records, so that the same can be said of stored ones.
+-- @module perigee.report
+
+local core = require "perigee.core"
+local columns = require "perigee.columns"
+local explain = require "perigee.explain"
+local params = require "perigee.params"
+local units = require "perigee.units"
+
+local report = {}
+
+local MAX_FACTS = 6
+
+local function longest(names, title)
+  local size = #title
+  for _, name in ipairs(names) do size = math.max(size, #name) end
+  return size
+end
+
+local function fact_text(value)
+  if type(value) == "number" then return units.count(value) end
+  return tostring(value)
+end
+
+local function counter(rec, name)
+  local value = rec.counters and rec.counters[name]
+  return type(value) == "number" and value or 0
+end
+
+local function sum(rec, what)
+  return counter(rec, "global_load_" .. what) + counter(rec, "global_store_" .. what)
+end
+
+local function quotient(a, b, text)
+  return b > 0 and text(a / b) or "-"
+end
+
+-- Columns of a simulated record: {key, title, width, value(rec)}; those without a count are left
+-- out.
+local SIMULATED = {
+  { key = "warp_instructions", title = "warp instr.", width = 12,
+    has = function(rec) return counter(rec, "warp_instructions") > 0 end,
+    value = function(rec) return units.count(counter(rec, "warp_instructions")) end },
+  { key = "sectors", title = "sectors/req", width = 11,
+    has = function(rec) return sum(rec, "requests") > 0 end,
+    value = function(rec)
+      return quotient(sum(rec, "sectors"), sum(rec, "requests"),
+        function(q) return ("%.2f"):format(q) end)
+    end },
+  { key = "divergent", title = "divergent", width = 9,
+    has = function(rec) return counter(rec, "branches") > 0 end,
+    value = function(rec)
+      return quotient(counter(rec, "divergent_branches"), counter(rec, "branches"), units.percent)
+    end },
+  { key = "collisions", title = "collisions", width = 10,
+    has = function(rec) return counter(rec, "global_atomic_lanes") > 0 end,
+    value = function(rec)
+      return quotient(counter(rec, "global_atomic_collisions"), counter(rec, "global_atomic_lanes"),
+        units.percent)
+    end },
+}
+
+local function interval(time)
+  return ("%s .. %s"):format(units.time(time.ci95_us[1]), units.time(time.ci95_us[2]))
+end
+
+local function speedup(rec)
+  local _, ratio = next(rec.speedup or {})
+  return ratio and units.ratio(ratio) or ""
+end
+
+local function timed_columns(rec, base)
+  local list = {
+    { title = "median", width = 10, right = true, value = function(r) return r.time
+      and units.time(r.time.median_us) end },
+    { title = "95% interval", width = 22, right = true, value = function(r) return r.time
+      and interval(r.time) end },
+    { title = "samples", right = true, value = function(r) return r.time
+      and tostring(r.time.samples) end },
+  }
+  local work = rec.work or {}
+  if work.bytes then
+    list[#list + 1] = { title = "GB/s", width = 6, right = true, value = function(r)
+      return r.efficiency and r.efficiency.bandwidth and units.rate(r.efficiency.bandwidth)
+    end }
+  elseif work.flops then
+    list[#list + 1] = { title = "Gflop/s", width = 7, right = true, value = function(r)
+      return r.efficiency and r.efficiency.compute and units.rate(r.efficiency.compute)
+    end }
+  end
+  if base then
+    list[#list + 1] = { title = "vs " .. base, width = 6, right = true, value = speedup }
+  end
+  return list
+end
+
+local function simulated_columns(rec, shown)
+  local list = { { title = "sim time", width = 9, right = true,
+    value = function(r) return r.sim_wall_us and units.time(r.sim_wall_us) end } }
+  for _, column in ipairs(SIMULATED) do
+    if column.has(rec) then
+      shown[column.key] = true
+      list[#list + 1] = { title = column.title, width = column.width, right = true,
+        value = function(r) return r.verdict == "passed" and column.value(r) or "" end }
+    end
+  end
+  return list
+end
+
+local function fact_columns(rec)
+  local list = {}
+  for _, name in ipairs(params.names(rec.facts or {})) do
+    if #list < MAX_FACTS then
+      list[#list + 1] = { title = name, width = 9, right = true, value = function(r)
+        local value = (r.facts or {})[name]
+        return value ~= nil and fact_text(value) or ""
+      end }
+    end
+  end
+  return list
+end
+
+local Run = {}
+Run.__index = Run
+
+--- Report of one task's run, row by row.
+-- @tparam table task
+-- @tparam table how {cells = names, impls = names, out = function(line), simulated = boolean}
+function report.run(task, how)
+  return setmetatable({ task = task, how = how, out = how.out, shown = {} }, Run)
+end
+
+function Run:layout(rec)
+  local list = {}
+  local function add(column) list[#list + 1] = column end
+  if #self.how.cells > 0 then
+    add { title = "cell", width = longest(self.how.cells, "cell"),
+      value = function(r) return r.cell end }
+  end
+  add { title = "implementation", width = longest(self.how.impls, "implementation"),
+    value = function(r) return r.impl end }
+  add { title = "verdict", width = 8, value = function(r) return r.verdict end }
+  local more = self.how.simulated and simulated_columns(rec, self.shown)
+    or timed_columns(rec, #self.how.impls > 1 and self.how.impls[1] or nil)
+  for _, column in ipairs(fact_columns(rec)) do add(column) end
+  for _, column in ipairs(more) do add(column) end
+  return columns.new(list)
+end
+
+local function head(self, rec)
+  local summary = self.task:summary()
+  self.out(summary ~= "" and ("%s: %s"):format(self.task.name, summary) or self.task.name)
+  self.out("  on " .. explain.machine(rec))
+  if #self.how.cells == 0 then
+    self.out("  " .. params.text(rec.params, params.names(self.task.params)))
+    local work = explain.work(rec)
+    if work then self.out("  " .. work) end
+  end
+  self.out(("  seed %d"):format(rec.seed))
+  self.out("")
+end
+
+--- Print a record. Failures are explained under their row.
+function Run:add(rec)
+  if not self.headed then
+    head(self, rec)
+    self.headed = true
+  end
+  -- What columns there are shows with the first record that passed.
+  if not self.columns or (rec.verdict == "passed" and not self.complete) then
+    self.columns = self:layout(rec)
+    self.complete = rec.verdict == "passed"
+    self.out(self.columns:header())
+  end
+  local values = {}
+  for i, column in ipairs(self.columns.list) do values[i] = column.value(rec) or "" end
+  self.out(self.columns:row(values))
+  for _, line in ipairs(explain.failure(rec)) do self.out(line) end
+  self.last = rec.verdict == "passed" and rec or self.last
+end
+
+--- Print the legend.
+function Run:finish()
+  if not self.last then return end
+  self.out("")
+  local lines = self.how.simulated and explain.simulated_legend(self.shown) or {}
+  if self.last.time then lines = explain.timed_legend(self.last) end
+  for _, line in ipairs(lines) do self.out("  " .. line) end
+end
+
+local function kernel_line(kernel)
+  local parts = { kernel.name }
+  if (kernel.registers or -1) >= 0 then
+    parts[#parts + 1] = ("%d registers"):format(kernel.registers)
+  end
+  if (kernel.shared_bytes or 0) > 0 then
+    parts[#parts + 1] = units.bytes(kernel.shared_bytes) .. " shared"
+  end
+  if (kernel.local_bytes or -1) > 0 then
+    parts[#parts + 1] = units.bytes(kernel.local_bytes) .. " local memory a thread (spills)"
+  end
+  return table.concat(parts, ", ")
+end
+
+local function compile_line(rec)
+  if not rec.compile_ms or rec.committed_ptx or rec.lang == "ptx" then return nil end
+  return ("%.0f ms%s"):format(rec.compile_ms, rec.compile_cached and " (from the cache)" or "")
+end
+
+local function time_lines(rec, add)
+  if rec.time then
+    add("time", ("%s, 95%% interval %s, %d samples%s"):format(units.time(rec.time.median_us),
+      interval(rec.time),
+      rec.time.samples, rec.time.discarded > 0 and (", %d discarded"):format(rec.time.discarded)
+        or ""))
+    local rate = rec.efficiency and rec.efficiency.bandwidth
+    if rate then add("bandwidth", units.rate(rate) .. " GB/s of compulsory traffic") end
+  elseif rec.sim_wall_us then
+    add("sim time",
+      units.time(rec.sim_wall_us) .. " on this computer's simulator: says nothing about a GPU")
+    if counter(rec, "warp_instructions") > 0 then
+      add("executed", units.count(counter(rec, "warp_instructions")) .. " warp instructions")
+    end
+  end
+end
+
+--- Report of one checked candidate.
+-- @tparam table rec
+-- @tparam function out called with each line
+function report.check(rec, out)
+  out(("%s: %s  %s"):format(rec.source, rec.verdict, rec.task))
+  local function add(name, text)
+    if text then out(("  %-10s %s"):format(name, text)) end
+  end
+  for _, line in ipairs(explain.failure(rec, "  ")) do out(line) end
+  add("device", explain.machine(rec))
+  if rec.verdict == "passed" then
+    add("checked", ("%d cases, each with its own seed; the last: %s"):format(rec.cases or 0,
+      params.text(rec.params)))
+    for _, check in ipairs(rec.checks) do
+      add("", check.name .. ": " .. (check.detail or "right"))
+    end
+  end
+  add("compiled", compile_line(rec))
+  for _, kernel in ipairs(rec.kernels or {}) do add("kernel", kernel_line(kernel)) end
+  for _, name in ipairs(params.names(rec.facts or {})) do add(name, fact_text(rec.facts[name])) end
+  time_lines(rec, add)
+  add("seed", tostring(rec.seed))
+end
+
+--- One record as a line of JSON.
+function report.json(rec)
+  return core.json_encode(rec)
+end
+
+return report

@@ -1,0 +1,204 @@
+--- The judge's side of a runner: the process that loads a candidate and runs it (see host/judge).
+-- What goes wrong with the candidate comes back as a failure {verdict, reason, hint, findings};
+-- what goes wrong with the machine is raised.
+-- @module perigee.runner
+
+local core = require "perigee.core"
+local verdict = require "perigee.verdict"
+local worker = require "perigee.worker"
+
+local Runner = {}
+Runner.__index = Runner
+
+local runner = {}
+
+local OPEN_S, LOAD_S, MOVE_S = 120, 120, 300
+local GRACE_S = 10 -- the simulator keeps its own limit and says where the kernel hung
+local ALIGN = 256
+
+--- Start a runner and let it open the device; `ready` waits for that.
+-- @tparam string spec "cuda:0", "sim:check", ...
+-- @tparam table how {timeout = seconds a kernel may run, seed =, workers =}
+function runner.start(spec, how)
+  local self = setmetatable({ spec = spec, timeout = how.timeout, sim = spec:match("^sim") ~= nil },
+    Runner)
+  self.worker = worker.start("runner")
+  self.worker:post({ op = "open", device = spec, limit_s = how.timeout, workers = how.workers or 0,
+    seed = how.seed or 1 }, OPEN_S)
+  return self
+end
+
+--- Wait until the device is open. @treturn table its information
+-- @raise "environment" when it cannot be opened
+function Runner:ready()
+  if self.info then return self.info end
+  local reply, e = self.worker:take()
+  e = e or (not reply.ok and reply.error) or nil
+  if e then
+    self:close()
+    local code = (e.code == "timeout" or e.code == "crashed") and "environment" or e.code
+    core.error(code, e.message, e.hint, e.where or self.spec)
+  end
+  self.info = reply.info
+  return self.info
+end
+
+-- One exchange. Returns the reply, or nil and a failure; a process that died or a GPU that faulted
+-- is `dead`.
+function Runner:request(request, deadline)
+  local reply, e = self.worker:call(request, deadline)
+  if reply and reply.ok then return reply end
+  if not reply then self.dead = true end
+  e = e or reply.error
+  local fault = reply and reply.fault or nil
+  if fault == core.null then fault = nil end
+  if fault and not self.sim then self.dead = true end
+  local failure = verdict.of_error(e, fault)
+  if not failure then core.error(e.code, e.message, e.hint, e.where) end
+  return nil, failure
+end
+
+--- Load PTX, replacing the module before.
+-- @treturn table list of kernels {name, params, registers, ...}; or nil and a failure
+function Runner:load(ptx, name)
+  local reply, failure = self:request({ op = "load", image = ptx, name = name }, LOAD_S)
+  if not reply then
+    if failure.verdict == "launch_error" and not failure.findings[1] then
+      failure.verdict = "compile_error"
+    end
+    return nil, failure
+  end
+  return reply.kernels
+end
+
+-- Places in the shared memory: initial contents of arrays, then room for what is read back.
+local function lay_out(list)
+  local at = 0
+  local function place(bytes)
+    local here = at
+    at = at + (bytes + ALIGN - 1) // ALIGN * ALIGN
+    return here
+  end
+  local places = {}
+  for i, buffer in ipairs(list) do
+    places[i] = {
+      init = buffer.array and buffer.role ~= "output" and buffer.fill == nil and place(buffer.bytes)
+        or nil,
+      back = buffer.role ~= "input" and not buffer.scratch and place(buffer.bytes) or nil,
+    }
+  end
+  return places, math.max(at, ALIGN)
+end
+
+--- Make the buffers of a case, `sets` copies of state and outputs.
+-- @tparam table list buffers in normal form (see perigee.buffers)
+-- @treturn boolean true; or nil and a failure
+function Runner:setup(list, sets)
+  local places, bytes = lay_out(list)
+  self.worker:share(bytes)
+  local described = core.json_array {}
+  for i, buffer in ipairs(list) do
+    local item = { name = buffer.name, bytes = buffer.bytes, role = buffer.role }
+    if places[i].init then
+      item.at = places[i].init
+      if buffer.bytes > 0 then
+        self.worker:view(buffer.dtype, buffer.shape, item.at):copy_from(buffer.array)
+      end
+    elseif buffer.role ~= "output" then
+      item.fill = buffer.fill or 0
+    end
+    described[i] = item
+  end
+  self.list, self.places = list, places
+  local reply, failure = self:request({ op = "buffers", sets = sets, buffers = described }, MOVE_S)
+  if not reply then return nil, failure end
+  return true
+end
+
+local function null_free(value)
+  if value == core.null then return nil end
+  return value
+end
+
+-- Writes outside a buffer or to an input, seen after the run.
+local function damage(reply)
+  local canary = null_free(reply.canary)
+  if canary then
+    local text = ("wrote %s buffer %s: the red zone is changed %d bytes from it"):format(
+      canary.side == "before" and "before the start of" or "past the end of", canary.buffer,
+      canary.offset or 0)
+    return { verdict = "out_of_bounds", reason = text, findings = { {
+      kind = "out_of_bounds", text = text, allocation = canary.buffer, distance = canary.offset,
+    } } }
+  end
+  local changed = null_free(reply.inputs_changed)
+  if changed and #changed > 0 then
+    local text = ("the candidate changed its input %s"):format(table.concat(changed, ", "))
+    return { verdict = "input_modified", reason = text, findings = { { kind = "read_only",
+      text = text } } }
+  end
+  return nil
+end
+
+function Runner:deadline()
+  return self.timeout + (self.sim and GRACE_S or 0)
+end
+
+--- Reset set `set`, run the plan once.
+-- @treturn table {wall_us, counters}; or nil and a failure
+function Runner:run(set, steps, poison)
+  local reply, failure = self:request({ op = "run", set = set, plan = steps, poison = poison },
+    self:deadline() * math.max(1, #steps))
+  if not reply then return nil, failure end
+  failure = damage(reply)
+  if failure then return nil, failure end
+  return { wall_us = reply.wall_us, counters = null_free(reply.counters) }
+end
+
+--- Fetch state and outputs of a set.
+-- @treturn table name -> array (a view of shared memory, valid until the next read or setup)
+function Runner:read(set)
+  local wanted, arrays = core.json_array {}, {}
+  for i, buffer in ipairs(self.list) do
+    local at = self.places[i].back
+    if at and buffer.bytes > 0 then wanted[#wanted + 1] = { index = i - 1, at = at } end
+  end
+  local reply, failure = self:request({ op = "read", set = set, buffers = wanted }, MOVE_S)
+  if not reply then return nil, failure end
+  for i, buffer in ipairs(self.list) do
+    local at = self.places[i].back
+    if at and buffer.bytes > 0 then
+      arrays[buffer.name] = self.worker:view(buffer.dtype, buffer.shape, at)
+    elseif at then
+      arrays[buffer.name] = core.array(buffer.dtype, buffer.shape)
+    end
+  end
+  return arrays
+end
+
+--- Take timing samples: one for each listed set (batch: one for each group of `how.batch`).
+-- @tparam table how {method, sets, steps, poison, warmup, batch}
+-- @treturn table {us = {...}, health = {...}}; or nil and a failure
+function Runner:time(how)
+  local reply, failure = self:request({
+    op = "time", method = how.method, sets = core.json_array(how.sets), plan = how.steps,
+    poison = how.poison, warmup = how.warmup or 0, batch = how.batch or 1,
+  }, self:deadline() + MOVE_S)
+  if not reply then return nil, failure end
+  failure = damage(reply)
+  if failure then return nil, failure end
+  return { us = reply.us, health = null_free(reply.health) or {} }
+end
+
+--- Names of the restrictions that the process obtained.
+function Runner:sandbox()
+  return self.worker:sandbox()
+end
+
+--- End the process.
+function Runner:close()
+  self.dead = true
+  self.worker:kill()
+end
+
+return runner

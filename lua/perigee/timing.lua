@@ -1,0 +1,191 @@
+--- Timing of several arms against each other: slices of samples, interleaved in random order, until
+-- the 95% interval of every median is narrow enough or the budget ends. After each slice a set
+-- chosen at random is read back and checked, so that a sample that computed nothing is not
+-- accepted.
+-- @module perigee.timing
+
+local core = require "perigee.core"
+local validate = require "perigee.validate"
+
+local timing = {}
+
+timing.TARGET = 0.0025 -- relative half width of the median's interval
+local MIN_SAMPLES, MAX_SAMPLES = 20, 20000
+local SLICE_S = 0.05 -- a slice takes about this long, so that arms alternate often enough
+local WARMUP = 3
+
+-- NVML's reasons that make a sample worthless: hardware slowdown, thermal (software, hardware),
+-- power brake.
+local THROTTLED = 0x8 | 0x20 | 0x40 | 0x80
+
+local function shuffled(list)
+  local copy = table.move(list, 1, #list, 1, {})
+  for i = #copy, 2, -1 do
+    local j = math.random(i)
+    copy[i], copy[j] = copy[j], copy[i]
+  end
+  return copy
+end
+
+-- Sets for a slice of `samples` samples: every set as often as the others, in random order.
+local function choose_sets(arm, samples)
+  local sets = {}
+  local order = {}
+  for k = 0, arm.sets - 1 do order[k + 1] = k end
+  while #sets < samples * arm.batch do
+    for _, k in ipairs(shuffled(order)) do
+      sets[#sets + 1] = k
+      if #sets == samples * arm.batch then break end
+    end
+  end
+  return sets
+end
+
+-- How many samples the next slice takes: what the interval still needs, within the time of a slice.
+local function slice_size(arm)
+  local have = #arm.samples
+  if have == 0 then return math.max(1, arm.sets // arm.batch) end
+  local need = MIN_SAMPLES - have
+  if arm.summary then
+    need = math.max(need, math.ceil(have * (arm.summary.relative_half / timing.TARGET) ^ 2) - have)
+  end
+  local fit = math.max(1, math.floor(SLICE_S / arm.per_sample))
+  return math.max(1, math.min(need, fit, 8 * have))
+end
+
+local function enough(arm)
+  return #arm.samples >= MAX_SAMPLES
+    or (#arm.samples >= MIN_SAMPLES and arm.summary and arm.summary.relative_half < timing.TARGET)
+end
+
+-- Whether what a timed sample wrote is right: the bits of the checked run, else the validators
+-- again.
+local function check_set(arm, set, poison)
+  local arrays, failure = arm.runner:read(set)
+  if not arrays then return failure end
+  local same = arm.known ~= nil
+  for name, array in pairs(arm.known or {}) do same = same and arrays[name]:equal_bits(array) end
+  if same then return nil end
+  local result = validate.run(arm.case, arrays, poison)
+  if result.ok then return nil end
+  return {
+    verdict = result.verdict, findings = {}, checks = result.checks,
+    reason = "a timed sample was wrong though the checked run was right: " .. result.reason,
+  }
+end
+
+-- State kept in the module's globals must not carry over: load it again before the first and third
+-- slices.
+local function reload(arm)
+  if arm.slices ~= 0 and arm.slices ~= 2 then return nil end
+  local kernels, failure = arm.runner:load(arm.ptx, arm.impl.shown)
+  return not kernels and failure or nil
+end
+
+local function keep(arm, reply)
+  arm.health = reply.health
+  local reasons = math.tointeger(reply.health.throttle_reasons) or 0
+  if reasons > 0 and reasons & THROTTLED ~= 0 then
+    arm.discarded = arm.discarded + #reply.us
+    return
+  end
+  table.move(reply.us, 1, #reply.us, #arm.samples + 1, arm.samples)
+  arm.summary = #arm.samples >= 2 and core.summarize(arm.samples) or nil
+end
+
+--- One slice of one arm. @treturn table|nil a failure
+local function slice(arm)
+  local failure = reload(arm)
+  if failure then return failure end
+  local sets = choose_sets(arm, slice_size(arm))
+  local poison = timing.poison()
+  local started = core.now()
+  local reply
+  reply, failure = arm.runner:time {
+    method = arm.method, sets = sets, steps = arm.steps, poison = poison, batch = arm.batch,
+    warmup = arm.slices == 0 and WARMUP or 1,
+  }
+  if not reply then return failure end
+  arm.per_sample = math.max(1e-6, (core.now() - started) / math.max(1, #reply.us))
+  arm.slices = arm.slices + 1
+  keep(arm, reply)
+  return check_set(arm, sets[math.random(#sets)], poison)
+end
+
+--- A 4-byte pattern that is no sensible value: a NaN as f32, huge as f64 and as an integer.
+function timing.poison()
+  return 0x7fa00000 | math.random(0, 0x1fffff)
+end
+
+--- How a task is timed: method and batch.
+function timing.method_of(task, p)
+  local how = task.time
+  if type(how) == "function" then how = how(p) end
+  how = how or {}
+  local method = how.method or "cold"
+  if method ~= "cold" and method ~= "hot" and method ~= "batch" then
+    core.error("invalid", ("task %s: unknown timing method '%s'"):format(task.name,
+      tostring(method)),
+      "methods: cold, hot, batch", task.where)
+  end
+  return method, method == "batch" and (how.batch or 8) or 1
+end
+
+-- Copies of state and outputs: enough that samples differ, within a bound on device memory.
+local SETS, SETS_BYTES = 16, 1 << 30
+
+--- How many sets an evaluation needs.
+function timing.sets_for(case, batch)
+  local fit = SETS_BYTES // math.max(1, case:set_bytes())
+  local sets = math.max(2, math.min(SETS, fit))
+  return (sets + batch - 1) // batch * batch
+end
+
+local function summary_of(arm)
+  local s = arm.summary or (#arm.samples == 1 and core.summarize(arm.samples))
+  if not s then return nil end
+  return {
+    method = arm.method, batch = arm.batch > 1 and arm.batch or nil, median_us = s.median,
+    ci95_us = core.json_array { s.ci95[1], s.ci95[2] }, p20_us = s.p20, p80_us = s.p80,
+    min_us = s.min,
+    samples = s.samples, discarded = arm.discarded, relative_half = s.relative_half,
+  }
+end
+
+--- Time arms {runner, case, steps, ptx, impl, method, batch, sets, known}.
+-- Each gets `time` (see the record) or `failure`.
+-- @tparam table arms
+-- @tparam table how {budget = seconds for each arm, progress = function(text)}
+function timing.run(arms, how)
+  for _, arm in ipairs(arms) do
+    arm.samples, arm.discarded, arm.slices = {}, 0, 0
+  end
+  local deadline = core.now() + how.budget * #arms
+  local active = arms
+  local round = 0
+  while #active > 0 do
+    round = round + 1
+    local still, pending = {}, false
+    for _, arm in ipairs(shuffled(active)) do
+      how.progress(("timing %s, %d samples"):format(arm.impl.name, #arm.samples))
+      arm.failure = slice(arm)
+      if not arm.failure then
+        still[#still + 1] = arm
+        pending = pending or not enough(arm)
+      end
+    end
+    active = still
+    -- At least three rounds: the module is loaded again within timing.
+    if round >= 3 and (not pending or core.now() > deadline) then break end
+  end
+  for _, arm in ipairs(active) do
+    arm.time = summary_of(arm)
+    if not arm.time then
+      arm.failure = { verdict = "environment", findings = {},
+        reason = ("no sample was accepted: all %d were "
+        .. "taken while the GPU was throttled"):format(arm.discarded) }
+    end
+  end
+end
+
+return timing

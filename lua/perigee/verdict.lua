@@ -1,0 +1,58 @@
+--- Verdicts: the words a candidate can get, and how errors and faults of a run map to them.
+-- @module perigee.verdict
+
+local verdict = {}
+
+--- The words, in the order of the design.
+verdict.WORDS = {
+  "passed", "wrong_result", "unwritten_output", "out_of_bounds", "uninitialized_read", "race",
+  "input_modified", "nondeterministic", "timeout", "launch_error", "compile_error", "cheat",
+  "unsupported", "environment",
+}
+
+-- Kind of a kernel fault -> verdict. A deadlock is a hang that the simulator understood.
+local OF_FAULT = {
+  out_of_bounds = "out_of_bounds", misaligned = "launch_error",
+  uninitialized = "uninitialized_read",
+  uninitialized_read = "uninitialized_read", race = "race", trap = "launch_error",
+  timeout = "timeout", deadlock = "timeout", read_only = "input_modified", other = "launch_error",
+}
+
+-- Error code of a call -> verdict. Codes that are no fault of the candidate are left out: they are
+-- raised.
+local OF_CODE = {
+  compile_error = "compile_error", syntax = "compile_error", unsupported = "unsupported",
+  launch_error = "launch_error", timeout = "timeout", crashed = "launch_error",
+  not_found = "launch_error", invalid = "launch_error", range = "launch_error",
+  out_of_memory = "environment", environment = "environment",
+}
+
+--- Exit status of the command for a verdict: 0, 1, or 3 for what the machine lacks.
+function verdict.status(word)
+  if word == "passed" then return 0 end
+  if word == "environment" or word == "unsupported" then return 3 end
+  return 1
+end
+
+local function first_line(text)
+  return (tostring(text):match("^[^\n]*"))
+end
+
+--- What a failed call of the runner means.
+-- @tparam table e error {code, message, hint, where}
+-- @tparam[opt] table fault what the device says of the kernel that stopped
+-- @treturn table {verdict, reason, hint, findings}
+function verdict.of_error(e, fault)
+  local kind = fault and fault.kind
+  if kind and kind ~= "none" and kind ~= "" then
+    return {
+      verdict = OF_FAULT[kind] or "launch_error", reason = first_line(fault.text or e.message),
+      findings = { fault }, hint = e.hint,
+    }
+  end
+  local word = OF_CODE[e.code]
+  if not word then return nil end
+  return { verdict = word, reason = e.message, hint = e.hint, where = e.where, findings = {} }
+end
+
+return verdict

@@ -1,0 +1,70 @@
+--- A helper process that answers JSON requests (see host/judge/worker.h), with requests and replies
+-- as tables. `post` sends a request and returns at once, `take` waits for its reply: two workers
+-- can work at a time.
+-- @module perigee.worker
+
+local core = require "perigee.core"
+
+local Worker = {}
+Worker.__index = Worker
+
+local worker = {}
+
+--- Start a process. @tparam string role "runner" or "compiler"
+function worker.start(role)
+  return setmetatable({ raw = core.worker(role), role = role }, Worker)
+end
+
+local function decode(text)
+  local reply, message = core.json_decode(text)
+  if type(reply) == "table" then return reply end
+  return nil, { code = "crashed", message = "a worker answered with no JSON: "
+    .. tostring(message) }
+end
+
+--- Send a request; its reply is fetched by `take`. One request may be under way.
+-- @tparam table request
+-- @tparam number deadline seconds until the process is killed
+function Worker:post(request, deadline)
+  assert(not self.posted, "a request is under way")
+  self.posted = { raw = self.raw:post(core.json_encode(request), deadline) }
+end
+
+--- Wait for the reply to the request under way.
+-- @treturn table reply, or nil and an error table (timeout, crashed)
+function Worker:take()
+  self.posted = nil
+  local text, e = self.raw:take()
+  if not text then return nil, e end
+  return decode(text)
+end
+
+--- post and take in one.
+function Worker:call(request, deadline)
+  self:post(request, deadline)
+  return self:take()
+end
+
+--- Memory that both processes see; a larger request replaces it.
+function Worker:share(bytes)
+  if not self.shared or self.shared < bytes then
+    self.raw:share(bytes)
+    self.shared = bytes
+  end
+end
+
+--- An array over the shared memory.
+function Worker:view(dtype, shape, offset)
+  return self.raw:view(dtype, shape, offset)
+end
+
+function Worker:sandbox()
+  return self.raw.sandbox
+end
+
+--- Kill the process; allowed twice.
+function Worker:kill()
+  if self.raw then self.raw:kill() end
+end
+
+return worker

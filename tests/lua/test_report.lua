@@ -1,0 +1,129 @@
+-- What people read: units, aligned tables, and the report of made records.
+local lu = require "luaunit"
+local columns = require "perigee.columns"
+local report = require "perigee.report"
+local task = require "perigee.task"
+local units = require "perigee.units"
+
+TestUnits = {}
+
+function TestUnits:test_times()
+  lu.assertEquals(units.time(0.5), "0.500 us")
+  lu.assertEquals(units.time(14.2149), "14.21 us")
+  lu.assertEquals(units.time(999.94), "999.9 us")
+  lu.assertEquals(units.time(1500), "1.500 ms")
+  lu.assertEquals(units.time(2.5e6), "2.500 s")
+end
+
+function TestUnits:test_bytes_and_counts()
+  lu.assertEquals(units.bytes(999), "999 bytes")
+  lu.assertEquals(units.bytes(50331648), "50.3 MB")
+  lu.assertEquals(units.count(0), "0")
+  lu.assertEquals(units.count(999), "999")
+  lu.assertEquals(units.count(-1234567), "-1,234,567")
+  lu.assertEquals(units.count(16777216), "16.8 M")
+  lu.assertEquals(units.count(0.125), "0.12")
+end
+
+TestColumns = {}
+
+function TestColumns:test_rows_are_aligned()
+  local text = columns.text({ { title = "name" }, { title = "us", right = true } },
+    { { "a", "1.5" }, { "longer", "10.25" } }, { indent = 0 })
+  lu.assertEquals(text, "name       us\na         1.5\nlonger  10.25")
+end
+
+function TestColumns:test_characters_count_not_bytes()
+  local text = columns.text({ { title = "x" }, { title = "y" } }, { { "µs", "1" }, { "ab", "2" } },
+    { indent = 0 })
+  lu.assertEquals(text, "x   y\nµs  1\nab  2")
+end
+
+TestReport = {}
+
+local saxpy = task.new {
+  name = "t/saxpy", doc = "z = a x + y", kernel = "void k(float* z)", outputs = function() end,
+  params = { n = { default = 8 } }, launch = function() end, reference = function() end,
+}
+
+local function record(fields)
+  local rec = {
+    task = "t/saxpy", params = { n = 8 }, impl = "naive", lang = "cuda", source = "kernels/k.cu",
+    device = "cuda:0", gpu = "NVIDIA H200", verdict = "passed", findings = {}, checks = {},
+      facts = {}, cases = 1,
+    compile_log = "", work = { bytes = 96 }, seed = 7, versions = { nvrtc = "NVRTC 13.0" },
+      kernels = {},
+    time = { method = "cold", median_us = 14.2, ci95_us = { 14.1, 14.3 }, samples = 64,
+      discarded = 0 },
+    efficiency = { bandwidth = 3541.2 },
+  }
+  for name, value in pairs(fields or {}) do rec[name] = value end
+  if rec.verdict ~= "passed" then rec.time, rec.efficiency = nil, nil end
+  return rec
+end
+
+local function text_of(records, how)
+  local lines = {}
+  how = how or {}
+  local view = report.run(saxpy, { cells = how.cells or {}, impls = { "naive", "float4" },
+    simulated = how.simulated, out = function(line) lines[#lines + 1] = line end })
+  for _, rec in ipairs(records) do view:add(rec) end
+  view:finish()
+  return table.concat(lines, "\n")
+end
+
+function TestReport:test_timed_rows_have_units_and_a_legend()
+  local text = text_of { record(), record { impl = "float4", speedup = { naive = 1.034 } } }
+  lu.assertStrContains(text, "t/saxpy: z = a x + y")
+  lu.assertStrContains(text, "on cuda:0, NVIDIA H200, compiled by NVRTC 13.0")
+  lu.assertStrContains(text, "implementation  verdict")
+  lu.assertStrContains(text,
+    "naive           passed      14.20 us    14.10 us .. 14.30 us       64    3541")
+  lu.assertStrContains(text, "1.03x")
+  lu.assertStrContains(text,
+    "median        time of one run, by the GPU's own clock (cold: the GPU's L2")
+end
+
+function TestReport:test_a_failure_shows_no_time_but_its_reason()
+  local text = text_of { record { verdict = "wrong_result", reason = "z[0]: expected 1, got 0",
+    failed_at = "n = 8 (seed 1)" } }
+  lu.assertStrContains(text, "wrong_result")
+  lu.assertStrContains(text, "z[0]: expected 1, got 0")
+  lu.assertStrContains(text, "case: n = 8 (seed 1)")
+  lu.assertNotStrContains(text, " us")
+end
+
+function TestReport:test_simulated_figures_are_labelled_as_such()
+  local sim = record { device = "sim:check", sim_wall_us = 3100,
+    counters = { warp_instructions = 12345 } }
+  sim.time, sim.efficiency = nil, nil
+  local text = text_of({ sim }, { simulated = true })
+  lu.assertStrContains(text, "sim time")
+  lu.assertStrContains(text, "3.100 ms")
+  lu.assertStrContains(text, "12,345")
+  lu.assertStrContains(text, "it says nothing about a GPU")
+  lu.assertNotStrContains(text, "median")
+end
+
+function TestReport:test_facts_are_columns()
+  local text = text_of({ record { cell = "base", facts = { blocks = 1160 } } },
+    { cells = { "base" } })
+  lu.assertStrContains(text, "cell  implementation  verdict")
+  lu.assertStrContains(text, "blocks")
+  lu.assertStrContains(text, "1,160")
+end
+
+function TestReport:test_a_checked_candidate_with_a_located_fault()
+  local lines = {}
+  report.check(record { source = "mine.cu", verdict = "out_of_bounds",
+    reason = "read of 4 bytes past the end of x",
+    findings = { { kind = "out_of_bounds", kernel = "saxpy", located = true, block = { 1, 0, 0 },
+      thread = { 3, 0, 0 }, file = "mine.cu", line = 4,
+        text = "read of 4 bytes past the end of x\nin saxpy" } } },
+    function(line) lines[#lines + 1] = line end)
+  local text = table.concat(lines, "\n")
+  lu.assertStrContains(text, "mine.cu: out_of_bounds")
+  lu.assertStrContains(text, "block (1, 0, 0), thread (3, 0, 0), mine.cu:4")
+end
+
+os.exit(lu.LuaUnit.run())

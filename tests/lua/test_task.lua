@@ -1,0 +1,137 @@
+-- Declaring tasks: mistakes are found when the file is loaded, with its line; cases are
+-- reproducible.
+local lu = require "luaunit"
+local pg = require "perigee"
+local case = require "perigee.case"
+
+TestTask = {}
+
+local function declared(fields)
+  local t = {
+    name = "t/x", params = { n = { default = 8 } },
+      kernel = "void k(const float* x, float* y, int n)",
+    inputs = function(p, rng) return { x = rng:array("f32", p.n) } end,
+    outputs = function(p) return { y = pg.spec("f32", p.n) } end,
+    launch = function() return { grid = 1, block = 1 } end,
+    reference = function(_, io) return { y = 2 * io.x } end,
+  }
+  for name, value in pairs(fields or {}) do t[name] = value end
+  for name, value in pairs(t) do
+    if value == "absent" then t[name] = nil end
+  end
+  return t
+end
+
+local function refuses(fields, message, hint)
+  local ok, e = pcall(function()
+    return pg.task(declared(fields)) -- this line is the place
+  end)
+  lu.assertFalse(ok, message)
+  lu.assertStrContains(e.message, message)
+  lu.assertStrContains(e.hint or "", hint or "")
+  lu.assertStrContains(e.where, "test_task.lua:")
+end
+
+function TestTask:test_mistakes_are_named_with_their_place()
+  refuses({ name = "absent" }, "field 'name' is missing")
+  refuses({ reference = "absent" }, "field 'reference' is missing")
+  refuses({ outputs = "absent" }, "neither outputs nor state")
+  refuses({ ouputs = function() end }, "unknown field 'ouputs'", "did you mean 'outputs'?")
+  refuses({ launch = {} }, "field 'launch': expected function, got table")
+  refuses({ level = "kernal" }, "unknown level")
+  refuses({ name = "a b" }, "bad name 'a b'")
+  refuses({ cells = { { set = { n = 1 } } } }, "cell #1 has no name")
+  refuses({ cells = { { name = "a", set = { m = 1 } } } }, "unknown parameter 'm'")
+  refuses({ cells = { { name = "a" }, { name = "a" } } }, "two cells are called 'a'")
+  refuses({ impls = { { "cuda", "x.cu" } } }, "implementation #1 has no name")
+  refuses({ kernel = "int k()" }, "must return void")
+end
+
+function TestTask:test_the_category_is_the_first_part_of_the_name()
+  lu.assertEquals(pg.task(declared()).category, "t")
+  lu.assertEquals(pg.task(declared { category = "other" }).category, "other")
+end
+
+function TestTask:test_implementations_have_an_order()
+  local t = pg.task(declared { impls = { zeta = { "cuda", "a" }, expert = { "cuda", "a" },
+    naive = { "cuda", "a" },
+    alpha = { "cuda", "a" } } })
+  lu.assertEquals(t:impl_names(), { "naive", "alpha", "zeta", "expert" })
+  t = pg.task(declared { impls = { { name = "b", "cuda", "x" }, { name = "a", "cuda", "x" } } })
+  lu.assertEquals(t:impl_names(), { "b", "a" })
+end
+
+function TestTask:test_selecting_by_name()
+  local t = pg.task(declared { cells = { { name = "small" }, { name = "large" } },
+    impls = { naive = { "cuda", "x" } } })
+  lu.assertEquals(t:select_cells({ "large" })[1].name, "large")
+  local ok, e = pcall(t.select_cells, t, { "larg" })
+  lu.assertFalse(ok)
+  lu.assertEquals(e.hint, "did you mean 'large'?")
+  ok, e = pcall(t.select_impls, t, { "naiv" })
+  lu.assertFalse(ok)
+  lu.assertEquals(e.hint, "did you mean 'naive'?")
+end
+
+function TestTask:test_derive_adds_values()
+  local t = pg.task(declared { derive = function(p) p.twice = 2 * p.n end })
+  lu.assertEquals(t:resolve { purpose = "default" }.twice, 16)
+end
+
+TestCase = {}
+
+function TestCase:test_a_seed_gives_the_same_inputs_and_another_gives_others()
+  local t = pg.task(declared())
+  local p = t:resolve { purpose = "default" }
+  local a, b, c = case.make(t, p, 7), case.make(t, p, 7), case.make(t, p, 8)
+  lu.assertTrue(a.io.x:equal_bits(b.io.x))
+  lu.assertFalse((a.io.x:equal_bits(c.io.x)))
+end
+
+function TestCase:test_buffers_are_in_the_order_of_the_signature()
+  local t = pg.task(declared { kernel = "void k(float* y, const float* x)" })
+  local one = case.make(t, { n = 8 }, 1)
+  lu.assertEquals(one.list[1].name, "y")
+  lu.assertEquals(one.list[2].name, "x")
+  lu.assertEquals(one:set_bytes(), 32)
+end
+
+function TestCase:test_expected_values_may_be_lists_and_numbers()
+  local t = pg.task(declared { reference = function() return { y = { 1, 2, 3, 4, 5, 6, 7,
+    8 } } end })
+  local one = case.make(t, { n = 8 }, 1)
+  lu.assertEquals(one:expected().y[7], 8)
+  lu.assertEquals(one:checked_names(), { "y" })
+end
+
+function TestCase:test_state_is_seen_by_the_reference_as_it_starts()
+  local t = pg.task(declared {
+    kernel = "void k(int* s)", inputs = "absent", outputs = "absent",
+    state = function(p) return { s = { dtype = "i32", n = p.n, init = "empty" } } end,
+    reference = function(_, io) return { s = io.s } end,
+  })
+  lu.assertEquals(case.make(t, { n = 8 }, 1):expected().s[3], -1)
+end
+
+function TestCase:test_mistakes_of_a_task_name_the_field()
+  local function refuses_case(fields, message)
+    local ok, e = pcall(function()
+      local t = pg.task(declared(fields))
+      case.make(t, t:resolve { purpose = "default" }, 1):expected()
+    end)
+    lu.assertFalse(ok)
+    lu.assertStrContains(e.message, message)
+    lu.assertNotNil(e.where)
+  end
+  refuses_case({ inputs = function(p) return { x = p.m + 1 } end },
+    "inputs: attempt to perform arithmetic")
+  refuses_case({ inputs = function() return { x = 5 } end }, "input 'x': expected an array")
+  refuses_case({ outputs = function() return { y = pg.spec("f33", 4) } end }, "f33")
+  refuses_case({ outputs = function(p) return { y = pg.spec("f32", p.n / 2) } end },
+    "where a size >= 0")
+  refuses_case({ outputs = function() return { x = pg.spec("f32", 4) } end },
+    "two buffers are called 'x'")
+  refuses_case({ reference = function() return 1 end }, "expected a table by name")
+end
+
+os.exit(lu.LuaUnit.run())

@@ -1,0 +1,248 @@
+-- The validators close and exact, run through the judge's own path (perigee.validate) on made
+-- arrays.
+local lu = require "luaunit"
+local pg = require "perigee"
+local case = require "perigee.case"
+local validate = require "perigee.validate"
+
+local POISON = 0x7fa12345
+
+local function make_case(fields)
+  local t = {
+    name = "t/x", params = { n = { default = 1000 } },
+      kernel = "void k(const float* x, float* z, int n)",
+    inputs = function(p, rng) return { x = rng:array("f32", p.n, { low = 1, high = 2 }) } end,
+    outputs = function(p) return { z = pg.spec("f32", p.n) } end,
+    launch = function() return { grid = 1, block = 1 } end,
+    reference = function(_, io) return { z = 3 * io.x } end, validate = { "close", ops = 1 },
+  }
+  for name, value in pairs(fields or {}) do t[name] = value end
+  if t.outputs == "absent" then t.outputs = nil end
+  local task = pg.task(t)
+  return case.make(task, task:resolve { purpose = "default" }, 11)
+end
+
+-- The right result in the output's own precision.
+local function right(one) return one:expected().z:cast("f32") end
+
+local function judge(one, z) return validate.run(one, { z = z }, POISON) end
+
+TestClose = {}
+
+function TestClose:test_a_correctly_rounded_result_passes()
+  local one = make_case()
+  local result = judge(one, right(one))
+  lu.assertTrue(result.ok, result.reason)
+  lu.assertStrContains(result.checks[1].detail, "1000 elements within")
+end
+
+function TestClose:test_one_rounding_more_is_not_within_a_tolerance_of_one_operation()
+  local one = make_case()
+  local z = right(one)
+  z[500] = z[500] * (1 + 4 * 2.0 ^ -23)
+  local result = judge(one, z)
+  lu.assertEquals(result.verdict, "wrong_result")
+  lu.assertStrContains(result.reason, "z[500]")
+end
+
+function TestClose:test_the_same_error_passes_with_more_operations_or_an_explicit_tolerance()
+  for _, spec in ipairs { { "close", ops = 16 }, { "close", rtol = 1e-5 }, { "close", ulp = 8 },
+    { "close", atol = 1e-4 } } do
+    local one = make_case { validate = spec }
+    local z = right(one)
+    z[500] = z[500] * (1 + 4 * 2.0 ^ -23)
+    lu.assertTrue(judge(one, z).ok)
+  end
+end
+
+function TestClose:test_options_may_depend_on_the_parameters()
+  local one = make_case { validate = { "close", ops = function(p) return p.n end } }
+  local z = right(one)
+  z[0] = z[0] * (1 + 60 * 2.0 ^ -23) -- 4 sqrt(1000) = 126 roundings
+  lu.assertTrue(judge(one, z).ok)
+end
+
+function TestClose:test_cancelled_terms_are_measured_against_the_largest_element()
+  -- 1 - 1 with a rounding error of the terms: no correct kernel may fail for it.
+  local one = make_case { reference = function(p)
+    local z = pg.array("f64", p.n)
+    z[0] = 1.0
+    return { z = z }
+  end }
+  local z = right(one)
+  z[7] = 2.0 ^ -25
+  lu.assertTrue(judge(one, z).ok)
+  z[7] = 2.0 ^ -22
+  lu.assertEquals(judge(one, z).verdict, "wrong_result")
+end
+
+function TestClose:test_what_is_plain_is_said()
+  local one = make_case()
+  local z = pg.array("f32", 1000)
+  local result = judge(one, z)
+  lu.assertEquals(result.verdict, "wrong_result")
+  lu.assertStrContains(result.reason, "1000 of 1000 elements are wrong: every element is zero")
+
+  result = judge(one, one.io.x)
+  lu.assertEquals(result.verdict, "wrong_result")
+  lu.assertStrContains(result.reason, "it is a copy of x")
+
+  z = right(one)
+  z[999] = z[999] + 1
+  lu.assertStrContains(judge(one, z).reason,
+    "1 of 1000 elements are wrong: only the last element is wrong")
+
+  z = right(one)
+  z[3] = 0 / 0
+  result = judge(one, z)
+  lu.assertEquals(result.verdict, "wrong_result")
+  lu.assertStrContains(result.reason, "1 of them are NaN")
+
+  z = right(one)
+  for i = 600, 999 do z[i] = 0 end
+  lu.assertStrContains(judge(one, z).reason, "all from element 600 on")
+end
+
+function TestClose:test_poison_left_in_an_output_is_unwritten()
+  local one = make_case()
+  local words = pg.array("u32", 1000):fill(POISON)
+  local z = pg.from_bytes("f32", 1000, words:tostring())
+  local result = judge(one, z)
+  lu.assertEquals(result.verdict, "unwritten_output")
+  lu.assertStrContains(result.reason, "1000 of 1000 elements were never written")
+
+  local half = right(one)
+  for i = 500, 999 do words[i] = POISON end
+  half = pg.from_bytes("f32", 1000, half:tostring():sub(1, 2000) .. words:tostring():sub(2001))
+  result = judge(one, half)
+  lu.assertEquals(result.verdict, "unwritten_output")
+  lu.assertStrContains(result.reason, "the first: z[500]")
+end
+
+function TestClose:test_nan_among_the_expected_values_is_no_wildcard()
+  local one = make_case { reference = function(_, io)
+    local z = 3 * io.x
+    z[5] = 0 / 0
+    return { z = z }
+  end }
+  local z = right(one)
+  z[5] = 1
+  lu.assertEquals(judge(one, z).verdict, "wrong_result")
+  z[5] = 0 / 0
+  lu.assertEquals(judge(one, z).verdict, "wrong_result")
+  one.task.validators, one.task.validate = nil, { "close", ops = 1, nan_equal = true }
+  lu.assertTrue(judge(one, z).ok)
+end
+
+function TestClose:test_the_default_tolerance_follows_the_outputs_precision()
+  for dtype, unit in pairs { f16 = 2.0 ^ -11, bf16 = 2.0 ^ -8, f64 = 2.0 ^ -53 } do
+    local one = make_case {
+      kernel = "void k(const float* x, void* z, int n)",
+      outputs = function(p) return { z = pg.spec(dtype, p.n) } end,
+      reference = function(p) return { z = pg.array("f64", p.n):fill(1.0) } end,
+    }
+    local z = pg.array(dtype, 1000):fill(1.0)
+    lu.assertTrue(judge(one, z).ok)
+    z[9] = 1.0 + 8 * unit
+    lu.assertEquals(judge(one, z).verdict, "wrong_result", dtype)
+  end
+end
+
+TestExact = {}
+
+local function integers(fields)
+  local base = {
+    kernel = "void k(const float* x, int* z, int n)", validate = "exact",
+    outputs = function(p) return { z = pg.spec("i32", p.n) } end,
+    reference = function(p)
+      local z = pg.array("i32", p.n)
+      for i = 0, p.n - 1 do z[i] = i end
+      return { z = z }
+    end,
+  }
+  for name, value in pairs(fields or {}) do base[name] = value end
+  return make_case(base)
+end
+
+function TestExact:test_integers()
+  local one = integers()
+  local z = one:expected().z:copy()
+  lu.assertTrue(judge(one, z).ok)
+  z[999] = 998
+  local result = judge(one, z)
+  lu.assertEquals(result.verdict, "wrong_result")
+  lu.assertStrContains(result.reason, "z[999]: expected 999")
+end
+
+function TestExact:test_structs_are_compared_by_their_bits()
+  local Pair = pg.struct("Pair", { { "key", "i64" }, { "value", "i32" } })
+  local expected = pg.array(Pair, 4)
+  expected[2] = { key = 5, value = 6 }
+  local one = integers {
+    kernel = "void k(const float* x, Pair* z)", reference = function() return { z = expected } end,
+    outputs = function() return { z = pg.spec(Pair, 4) } end,
+  }
+  lu.assertTrue(judge(one, expected:copy()).ok)
+  local z = expected:copy()
+  z[2] = { key = 5, value = 7 }
+  local result = judge(one, z)
+  lu.assertEquals(result.verdict, "wrong_result")
+  lu.assertStrContains(result.reason, "z[2]")
+end
+
+TestPath = {}
+
+function TestPath:test_state_that_was_left_alone_is_unwritten()
+  local one = make_case {
+    kernel = "void k(const float* x, float* z, int n)", outputs = "absent",
+    state = function(p) return { z = { dtype = "f32", n = p.n } } end,
+  }
+  local result = judge(one, pg.array("f32", 1000))
+  lu.assertEquals(result.verdict, "unwritten_output")
+  local z = pg.array("f32", 1000)
+  z[0] = 1
+  lu.assertEquals(judge(one, z).verdict, "wrong_result")
+end
+
+function TestPath:test_several_validators_and_facts()
+  local one = make_case { validate = {
+    { "close", ops = 1 },
+    { function(ctx) return { ok = true, facts = { largest = ctx.outputs.z:max(),
+      limit = ctx.options.limit } } end,
+      limit = 6 },
+  } }
+  local result = judge(one, right(one))
+  lu.assertTrue(result.ok)
+  lu.assertEquals(result.facts.limit, 6)
+  lu.assertTrue(result.facts.largest < 6)
+end
+
+function TestPath:test_the_first_failure_decides()
+  local one = make_case { validate = {
+    { function() return { ok = false, verdict = "race", reason = "first" } end },
+    { function() return { ok = false, reason = "second" } end },
+  } }
+  local result = judge(one, right(one))
+  lu.assertEquals(result.verdict, "race")
+  lu.assertEquals(result.reason, "first")
+end
+
+local function refuses(spec, message)
+  local ok, e = pcall(function()
+    local one = make_case { validate = spec }
+    return judge(one, right(one))
+  end)
+  lu.assertFalse(ok)
+  lu.assertStrContains(e.message, message)
+  return e
+end
+
+function TestPath:test_mistakes()
+  lu.assertEquals(refuses("clsoe", "no validator 'clsoe'").hint, "did you mean 'close'?")
+  refuses({ 5 }, "expected a name or a function")
+  refuses({ "close", of = "q" }, "validator close of t/x: close: 'q' has no expected value")
+  refuses({ function() return nil end }, "validator custom returned nil")
+  refuses({ function(ctx) return ctx.nothing.here end }, "attempt to index")
+end
+
+os.exit(lu.LuaUnit.run())
