@@ -1,0 +1,264 @@
+/* Buffers of a candidate: their description, their memory, their reset.
+ * Everything is enqueued on one stream; what needs the bytes on the host waits for that stream. */
+#include "buffers.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "guard.h"
+#include "request.h"
+
+static const int64_t most_bytes = (int64_t)1 << 46; /* sums of all copies stay far below 2^63 */
+
+/* ---- description ---- */
+
+static pg_code parse_role(const json_t *spec, pg_role *role, pg_error *error) {
+  const char *name = "";
+  pg_code code = pg_req_string(spec, "role", &name, error);
+  if (code) return code;
+  if (strcmp(name, "input") == 0)
+    *role = PG_ROLE_INPUT;
+  else if (strcmp(name, "state") == 0)
+    *role = PG_ROLE_STATE;
+  else if (strcmp(name, "output") == 0)
+    *role = PG_ROLE_OUTPUT;
+  else
+    return pg_req_expected("role", "input, state or output", json_object_get(spec, "role"), error);
+  return PG_OK;
+}
+
+/* Where the contents come from: "at" or "fill", and neither for an output. */
+static pg_code parse_contents(const json_t *spec, pg_buffer *b, size_t shared_bytes,
+                              pg_error *error) {
+  int64_t at = -1, fill = -1;
+  pg_code code = pg_opt_integer(spec, "at", 0, INT64_MAX, &at, error);
+  if (!code) code = pg_opt_integer(spec, "fill", 0, 255, &fill, error);
+  if (code) return code;
+  if (b->role == PG_ROLE_OUTPUT && (at >= 0 || fill >= 0))
+    return pg_fail(error, PG_INVALID, "an output is poisoned: it has neither \"at\" nor \"fill\"");
+  if (b->role != PG_ROLE_OUTPUT && (at >= 0) == (fill >= 0))
+    return pg_fail(error, PG_INVALID, "expected either \"at\" or \"fill\"");
+  if (at >= 0 && ((uint64_t)at > shared_bytes || b->bytes > shared_bytes - (size_t)at))
+    return pg_fail(error, PG_RANGE, "%zu bytes at %lld lie outside the %zu bytes of shared memory",
+                   b->bytes, (long long)at, shared_bytes);
+  b->has_fill = fill >= 0;
+  b->fill = (uint8_t)(fill >= 0 ? fill : 0);
+  b->at = at >= 0 ? (size_t)at : 0;
+  return PG_OK;
+}
+
+static pg_code parse_buffer(const json_t *spec, pg_buffer *b, size_t shared_bytes,
+                            pg_error *error) {
+  const char *name = "";
+  int64_t bytes = 0;
+  pg_code code = pg_req_known(spec, "name bytes role at fill", error);
+  if (!code) code = pg_req_string(spec, "name", &name, error);
+  if (!code) code = pg_req_integer(spec, "bytes", 0, most_bytes, &bytes, error);
+  if (!code) code = parse_role(spec, &b->role, error);
+  if (code) return code;
+  if (!*name || strlen(name) >= sizeof b->name)
+    return pg_fail(error, PG_RANGE, "\"name\": expected 1 to %zu bytes, got %zu",
+                   sizeof b->name - 1, strlen(name));
+  memcpy(b->name, name, strlen(name) + 1);
+  b->bytes = (size_t)bytes;
+  return parse_contents(spec, b, shared_bytes, error);
+}
+
+static bool name_taken(const pg_buffers *buffers, const char *name) {
+  for (int i = 0; i < buffers->count; i++)
+    if (strcmp(buffers->list[i].name, name) == 0) return true;
+  return false;
+}
+
+static pg_code parse(pg_buffers *buffers, const json_t *request, size_t shared_bytes,
+                     pg_error *error) {
+  const json_t *list = NULL;
+  int64_t sets = 0;
+  pg_code code = pg_req_integer(request, "sets", 1, PG_SET_MAX, &sets, error);
+  if (!code) code = pg_req_list(request, "buffers", PG_BUFFER_MAX, &list, error);
+  buffers->set_count = (int)sets;
+  for (size_t i = 0; !code && i < json_array_size(list); i++) {
+    pg_buffer *b = &buffers->list[i];
+    code = parse_buffer(json_array_get(list, i), b, shared_bytes, error);
+    if (!code && name_taken(buffers, b->name))
+      code = pg_fail(error, PG_INVALID, "two buffers are called %s", b->name);
+    if (code) {
+      pg_where(error, "buffers[%zu]%s%s", i, *b->name ? " " : "", b->name);
+      break;
+    }
+    b->copies = b->role == PG_ROLE_INPUT ? 1 : buffers->set_count;
+    buffers->zone_count += 2 * (size_t)b->copies;
+    buffers->count++;
+  }
+  return code;
+}
+
+/* ---- memory ---- */
+
+static bool has_master(const pg_buffer *b) {
+  return b->role == PG_ROLE_STATE && !b->has_fill && b->bytes > 0;
+}
+
+static uint64_t bytes_needed(const pg_buffers *buffers) {
+  uint64_t sum = buffers->zone_count * PG_ZONE;
+  for (int i = 0; i < buffers->count; i++) {
+    const pg_buffer *b = &buffers->list[i];
+    sum += (b->bytes + 2 * PG_ZONE) * (uint64_t)b->copies + (has_master(b) ? b->bytes : 0);
+  }
+  return sum;
+}
+
+static pg_code too_much(const pg_buffers *buffers, const char *why, pg_error *error) {
+  pg_fail(error, PG_MEMORY, "%d sets of %d buffers need %llu bytes of device memory: %s",
+          buffers->set_count, buffers->count, (unsigned long long)bytes_needed(buffers), why);
+  return pg_hint(error, "use smaller sizes or fewer sets");
+}
+
+static pg_code allocate(pg_buffers *buffers, size_t bytes, pg_ptr *out, uint64_t *sum,
+                        pg_error *error) {
+  pg_device *d = buffers->device;
+  pg_code code = d->ops->alloc(d, bytes, out, error);
+  if (code) *out = 0;
+  if (code == PG_MEMORY) {
+    char why[PG_MESSAGE_MAX];
+    snprintf(why, sizeof why, "%llu were free and taken, then: %.1000s", (unsigned long long)*sum,
+             error->message);
+    return too_much(buffers, why, error);
+  }
+  *sum += bytes;
+  return code;
+}
+
+/* One copy of a buffer with its zones; the data part gets the name that fault reports use. */
+static pg_code allocate_copy(pg_buffers *buffers, pg_buffer *b, int copy, uint64_t *sum,
+                             pg_error *error) {
+  pg_device *d = buffers->device;
+  pg_code code = allocate(buffers, b->bytes + 2 * PG_ZONE, &b->base[copy], sum, error);
+  if (code) return code;
+  return d->ops->name(d, b->base[copy] + PG_ZONE, b->bytes, b->name, b->role == PG_ROLE_INPUT,
+                      error);
+}
+
+static pg_code allocate_all(pg_buffers *buffers, pg_error *error) {
+  uint64_t sum = 0;
+  size_t zones = buffers->zone_count * PG_ZONE;
+  pg_code code = PG_OK;
+  if (zones) {
+    buffers->want = malloc(zones);
+    buffers->got = malloc(zones);
+    buffers->bounce = malloc(PG_BOUNCE);
+    if (!buffers->want || !buffers->got || !buffers->bounce)
+      return pg_fail(error, PG_MEMORY, "no host memory for %zu red zones", buffers->zone_count);
+    code = allocate(buffers, zones, &buffers->bank, &sum, error);
+  }
+  for (int i = 0; !code && i < buffers->count; i++) {
+    pg_buffer *b = &buffers->list[i];
+    b->base = calloc((size_t)b->copies, sizeof *b->base);
+    if (!b->base) return pg_fail(error, PG_MEMORY, "no host memory for buffer %s", b->name);
+    for (int k = 0; !code && k < b->copies; k++) code = allocate_copy(buffers, b, k, &sum, error);
+    if (!code && has_master(b)) code = allocate(buffers, b->bytes, &b->master, &sum, error);
+  }
+  return code;
+}
+
+/* Contents of inputs and masters, and the hash that later says whether they changed. */
+static pg_code fill_constants(pg_buffers *buffers, const uint8_t *shared, pg_error *error) {
+  pg_device *d = buffers->device;
+  pg_code code = PG_OK;
+  for (int i = 0; !code && i < buffers->count; i++) {
+    pg_buffer *b = &buffers->list[i];
+    if (b->bytes == 0 || (b->role != PG_ROLE_INPUT && !b->master)) continue;
+    pg_ptr to = b->master ? b->master : b->base[0] + PG_ZONE;
+    if (b->has_fill)
+      code = d->ops->fill(d, to, b->fill, 1, b->bytes, buffers->stream, error);
+    else
+      code = d->ops->upload(d, to, shared + b->at, b->bytes, buffers->stream, error);
+    if (!code) code = pg_guard_hash(buffers, to, b->bytes, &b->hash, error);
+    if (code) pg_where(error, "%s", b->name);
+  }
+  return code;
+}
+
+pg_code pg_buffers_make(pg_buffers *out, pg_device *device, pg_stream *stream,
+                        const json_t *request, const uint8_t *shared, size_t shared_bytes,
+                        pg_error *error) {
+  pg_device_info info = {0};
+  *out = (pg_buffers){.device = device, .stream = stream};
+  pg_code code = parse(out, request, shared_bytes, error);
+  if (!code) code = device->ops->info(device, &info, error);
+  if (!code && info.memory_bytes && bytes_needed(out) > info.memory_bytes) {
+    char why[96];
+    snprintf(why, sizeof why, "%.30s has %zu in all", info.spec, info.memory_bytes);
+    code = too_much(out, why, error);
+  }
+  if (!code) code = pg_guard_key(out->key, error);
+  if (!code) code = allocate_all(out, error);
+  if (!code) code = fill_constants(out, shared, error);
+  if (code) pg_buffers_free(out);
+  return code;
+}
+
+/* Errors are of no interest here: after a fault a GPU frees nothing, and the process ends soon. */
+void pg_buffers_free(pg_buffers *buffers) {
+  pg_device *d = buffers->device;
+  if (!d) return;
+  d->ops->free(d, buffers->bank, NULL);
+  for (int i = 0; i < PG_BUFFER_MAX; i++) {
+    pg_buffer *b = &buffers->list[i];
+    for (int k = 0; b->base && k < b->copies; k++) d->ops->free(d, b->base[k], NULL);
+    d->ops->free(d, b->master, NULL);
+    free(b->base);
+  }
+  free(buffers->want);
+  free(buffers->got);
+  free(buffers->bounce);
+  *buffers = (pg_buffers){0};
+}
+
+/* ---- use ---- */
+
+pg_ptr pg_buffers_at(const pg_buffers *buffers, int index, int set) {
+  const pg_buffer *b = &buffers->list[index];
+  return b->base[b->copies == 1 ? 0 : set] + PG_ZONE;
+}
+
+/* Bytes past the last whole pattern get its first bytes, one by one. */
+static pg_code poison_bytes(pg_buffers *buffers, pg_ptr to, size_t bytes, uint32_t poison,
+                            pg_error *error) {
+  pg_device *d = buffers->device;
+  size_t whole = bytes / 4;
+  pg_code code = PG_OK;
+  if (whole) code = d->ops->fill(d, to, poison, 4, whole, buffers->stream, error);
+  for (size_t i = 0; !code && i < bytes % 4; i++)
+    code =
+        d->ops->fill(d, to + 4 * whole + i, poison >> (8 * i) & 0xFF, 1, 1, buffers->stream, error);
+  return code;
+}
+
+pg_code pg_buffers_reset(pg_buffers *buffers, int set, uint32_t poison, pg_error *error) {
+  pg_device *d = buffers->device;
+  pg_code code = PG_OK;
+  for (int i = 0; !code && i < buffers->count; i++) {
+    const pg_buffer *b = &buffers->list[i];
+    pg_ptr to = pg_buffers_at(buffers, i, set);
+    if (b->role == PG_ROLE_INPUT || b->bytes == 0) continue;
+    if (b->role == PG_ROLE_OUTPUT)
+      code = poison_bytes(buffers, to, b->bytes, poison, error);
+    else if (b->master)
+      code = d->ops->copy(d, to, b->master, b->bytes, buffers->stream, error);
+    else
+      code = d->ops->fill(d, to, b->fill, 1, b->bytes, buffers->stream, error);
+  }
+  return code;
+}
+
+pg_code pg_buffers_read(pg_buffers *buffers, int index, int set, void *to, pg_error *error) {
+  pg_device *d = buffers->device;
+  size_t bytes = buffers->list[index].bytes;
+  if (bytes == 0) return PG_OK;
+  pg_code code =
+      d->ops->download(d, to, pg_buffers_at(buffers, index, set), bytes, buffers->stream, error);
+  if (!code) code = d->ops->stream_sync(d, buffers->stream, error);
+  return code;
+}

@@ -1,0 +1,68 @@
+/* The buffers of a candidate: inputs once, state and outputs once a set, each in an allocation of
+ * its own between two red zones. The struct owns its device memory until pg_buffers_free. */
+#ifndef PG_BUFFERS_H
+#define PG_BUFFERS_H
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "../device.h"
+
+enum { PG_ZONE = 4096, PG_BUFFER_MAX = 64, PG_SET_MAX = 256, PG_BUFFER_NAME_MAX = 64 };
+
+typedef enum pg_role { PG_ROLE_INPUT, PG_ROLE_STATE, PG_ROLE_OUTPUT } pg_role;
+
+typedef struct pg_buffer {
+  char name[PG_BUFFER_NAME_MAX];
+  size_t bytes; /* may be 0 */
+  pg_role role;
+  bool has_fill; /* starts as `fill` in every byte, */
+  uint8_t fill;
+  size_t at;    /* else with the contents at this offset of the shared memory */
+  pg_ptr *base; /* allocations: one a set, or one for all sets (inputs); the data is at base +
+                   PG_ZONE */
+  int copies;
+  pg_ptr master; /* pristine copy of a state with contents; 0: none */
+  uint64_t hash; /* of an input, or of the master */
+} pg_buffer;
+
+typedef struct pg_buffers {
+  pg_device *device; /* borrowed, as is the stream */
+  pg_stream *stream;
+  int set_count, count;
+  pg_buffer list[PG_BUFFER_MAX];
+  size_t zone_count; /* two for every copy of every buffer, in the order of `list` */
+  pg_ptr bank;       /* room for the bytes of all zones, so that one transfer sets or reads them */
+  uint8_t *want, *got; /* what the zones hold, and what was read from them */
+  uint8_t *bounce;     /* PG_BOUNCE bytes */
+  uint64_t key[2];     /* of the hash: a candidate cannot aim at a collision */
+} pg_buffers;
+
+/* Make what the request's "sets" and "buffers" ask for; `shared` holds the initial contents.
+ * PG_MEMORY says how much was needed; after an error nothing stays allocated. `out` must be empty.
+ */
+pg_code pg_buffers_make(pg_buffers *out, pg_device *device, pg_stream *stream,
+                        const json_t *request, const uint8_t *shared, size_t shared_bytes,
+                        pg_error *error);
+void pg_buffers_free(pg_buffers *buffers); /* safe on a zeroed struct and twice */
+
+/* Address of a buffer's data in a set. */
+pg_ptr pg_buffers_at(const pg_buffers *buffers, int index, int set);
+
+/* Enqueue: state of `set` as at the start, outputs full of the 4-byte pattern `poison`. */
+pg_code pg_buffers_reset(pg_buffers *buffers, int set, uint32_t poison, pg_error *error);
+
+/* Write fresh canary bytes, drawn from `seed`, into every red zone. */
+pg_code pg_buffers_arm(pg_buffers *buffers, uint64_t seed, pg_error *error);
+/* Read zones, inputs and masters back and compare. Adds to `reply`: "canary", null or
+ * {"buffer","set","side": "before"|"after"|"master","offset","text"}, and "inputs_changed", a list
+ * of names. `offset` counts bytes from the buffer's nearest edge: 0 is the first byte past its end,
+ * 1 the last before its start. */
+pg_code pg_buffers_verify(pg_buffers *buffers, json_t *reply, pg_error *error);
+
+/* Download one buffer of a set to `to` (its bytes). */
+pg_code pg_buffers_read(pg_buffers *buffers, int index, int set, void *to, pg_error *error);
+
+#endif

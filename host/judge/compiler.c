@@ -1,0 +1,84 @@
+/* Compiling in a process of its own: a request becomes a pg_compile_request and its result a reply.
+ * Logs are cut, so that a flood of errors stays an answer. */
+#include "compiler.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "request.h"
+
+enum { LIST_MOST = 256, LOG_MOST = 1 << 18 };
+
+/* A list of strings as C wants it; the strings stay the request's. */
+static pg_code strings(const json_t *request, const char *key, const char **out, int *count,
+                       pg_error *error) {
+  const json_t *list = json_object_get(request, key);
+  *count = 0;
+  if (!list || json_is_null(list)) return PG_OK;
+  if (!json_is_array(list) || json_array_size(list) > LIST_MOST)
+    return pg_req_expected(key, "a list of at most 256 strings", list, error);
+  for (size_t i = 0; i < json_array_size(list); i++) {
+    const json_t *item = json_array_get(list, i);
+    if (!json_is_string(item)) return pg_req_expected(key, "strings", item, error);
+    out[(*count)++] = json_string_value(item);
+  }
+  return PG_OK;
+}
+
+static json_t *success(const pg_compile_result *result) {
+  json_t *reply = json_object(), *lowered = json_array();
+  for (int i = 0; i < result->lowered_count; i++)
+    json_array_append_new(lowered, pg_json_text(result->lowered[i], PG_MESSAGE_MAX));
+  json_object_set_new(reply, "ok", json_true());
+  json_object_set_new(reply, "ptx", pg_json_text(result->ptx, SIZE_MAX - 64));
+  json_object_set_new(reply, "log", pg_json_text(result->log ? result->log : "", LOG_MOST));
+  json_object_set_new(reply, "seconds", json_real(result->seconds));
+  json_object_set_new(reply, "cached", json_boolean(result->cached));
+  json_object_set_new(reply, "compiler", pg_json_text(result->compiler, PG_WHERE_MAX));
+  json_object_set_new(reply, "lowered", lowered);
+  return reply;
+}
+
+static json_t *failure(const pg_error *error, const pg_compile_result *result) {
+  json_t *reply = pg_reply_error(error);
+  if (result->log) json_object_set_new(reply, "log", pg_json_text(result->log, LOG_MOST));
+  if (*result->compiler)
+    json_object_set_new(reply, "compiler", pg_json_text(result->compiler, PG_WHERE_MAX));
+  return reply;
+}
+
+static pg_code parse(const json_t *request, pg_compile_request *c, const char **options,
+                     const char **expressions, pg_error *error) {
+  const char *op = "", *language = "cuda";
+  bool cache = true;
+  pg_code code = pg_req_string(request, "op", &op, error);
+  if (code) return code;
+  if (strcmp(op, "compile") != 0) {
+    pg_fail(error, PG_NOT_FOUND, "a compiler has no request \"%.60s\"", op);
+    return pg_hint(error, "its request is compile");
+  }
+  code = pg_opt_string(request, "lang", &language, error);
+  if (!code && strcmp(language, "cuda") != 0)
+    code = pg_fail(error, PG_UNSUPPORTED, "no compiler for language \"%.60s\" (cuda has one)",
+                   language);
+  if (!code) code = pg_req_string(request, "source", &c->source, error);
+  if (!code) code = pg_opt_string(request, "name", &c->name, error);
+  if (!code) code = pg_opt_string(request, "arch", &c->arch, error);
+  if (!code) code = pg_opt_bool(request, "cache", &cache, error);
+  if (!code) code = strings(request, "options", options, &c->option_count, error);
+  if (!code) code = strings(request, "expressions", expressions, &c->expression_count, error);
+  c->no_cache = !cache;
+  return code;
+}
+
+json_t *pg_compiler_handle(const json_t *request) {
+  const char *options[LIST_MOST], *expressions[LIST_MOST];
+  pg_compile_request c = {.name = "candidate.cu", .options = options, .expressions = expressions};
+  pg_compile_result result = {0};
+  pg_error error = {0};
+  pg_code code = parse(request, &c, options, expressions, &error);
+  if (!code) code = pg_compile(&c, &result, &error);
+  json_t *reply = code ? failure(&error, &result) : success(&result);
+  pg_compile_free(&result);
+  return reply;
+}

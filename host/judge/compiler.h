@@ -1,0 +1,11 @@
+/* The compiler worker's one request. Owns nothing. */
+#ifndef PG_COMPILER_H
+#define PG_COMPILER_H
+
+#include <jansson.h>
+
+/* {"op":"compile",...} -> {"ok":true,"ptx",...}, or an error with the compiler's "log". The caller
+ * owns the reply. */
+json_t *pg_compiler_handle(const json_t *request);
+
+#endif

@@ -1,0 +1,261 @@
+/* The runner's requests, one function each: open, load, buffers, run, read (time is in timing.c).
+ * A request changes nothing unless it succeeds, and its error says which field or step is at fault.
+ */
+#include "runner.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "guard.h"
+#include "request.h"
+#include "wire.h"
+
+enum { KERNELS_MOST = 1024 };
+
+/* ---- life ---- */
+
+pg_runner *pg_runner_new(pg_open_fn *open) {
+  pg_runner *r = calloc(1, sizeof *r);
+  if (r) r->open = open;
+  return r;
+}
+
+static void close_device(pg_runner *r) {
+  if (!r->device) return;
+  pg_runner_drop_timing(r);
+  pg_buffers_free(&r->buffers);
+  if (r->module) r->device->ops->unload(r->device, r->module);
+  if (r->stream) r->device->ops->stream_free(r->device, r->stream);
+  r->device->ops->close(r->device);
+  r->module = NULL;
+  r->stream = NULL;
+  r->device = NULL;
+  r->broken[0] = 0;
+}
+
+void pg_runner_free(pg_runner *runner) {
+  if (!runner) return;
+  close_device(runner);
+  free(runner);
+}
+
+void pg_runner_share(pg_runner *runner, void *memory, size_t bytes) {
+  runner->shared = memory;
+  runner->shared_bytes = memory ? bytes : 0;
+}
+
+/* ---- helpers ---- */
+
+pg_code pg_runner_fault(pg_runner *r, pg_error *error) {
+  pg_code code = error->code;
+  if (code != PG_LAUNCH && code != PG_TIMEOUT) return code;
+  r->device->ops->fault(r->device, &r->fault);
+  if (r->fault.kind != PG_FAULT_NONE && strcmp(r->info.kind, "cuda") == 0)
+    snprintf(r->broken, sizeof r->broken, "%.200s", error->message);
+  return code;
+}
+
+pg_code pg_runner_seed(const json_t *request, uint64_t *seed, pg_error *error) {
+  uint64_t random[2];
+  pg_code code = pg_guard_key(random, error);
+  *seed = random[0];
+  return code ? code : pg_opt_u64(request, "seed", seed, error);
+}
+
+/* ---- requests ---- */
+
+static pg_code op_open(pg_runner *r, const json_t *request, json_t *reply, pg_error *error) {
+  const char *spec = NULL;
+  double limit = 0;
+  int64_t workers = 0;
+  uint64_t seed = 0;
+  pg_code code = pg_req_string(request, "device", &spec, error);
+  if (!code) code = pg_opt_number(request, "limit_s", 0, &limit, error);
+  if (!code) code = pg_opt_integer(request, "workers", 0, 1024, &workers, error);
+  if (!code) code = pg_opt_u64(request, "seed", &seed, error);
+  if (!code && workers != 0)
+    code = pg_fail(error, PG_UNSUPPORTED, "a device opens with its own number of threads (0)");
+  if (code) return code;
+  close_device(r);
+  code = r->open(spec, &r->device, error);
+  if (code) {
+    r->device = NULL;
+    return code;
+  }
+  code = r->device->ops->info(r->device, &r->info, error);
+  if (!code) code = r->device->ops->stream_new(r->device, &r->stream, error);
+  if (code) {
+    close_device(r);
+    return code;
+  }
+  r->device->ops->limit(r->device, limit);
+  json_object_set_new(reply, "info", pg_json_info(&r->info));
+  return PG_OK;
+}
+
+static pg_code list_kernels(pg_runner *r, pg_module *module, json_t *list, pg_error *error) {
+  pg_device *d = r->device;
+  const char *name;
+  pg_kernel *kernel;
+  pg_kernel_info info;
+  for (int i = 0; i < KERNELS_MOST && (name = d->ops->kernel_name(d, module, i)); i++) {
+    memset(&info, 0, sizeof info);
+    pg_code code = d->ops->kernel(d, module, name, &kernel, error);
+    if (!code) code = d->ops->kernel_info(d, kernel, &info, error);
+    if (code) return code;
+    json_array_append_new(list, pg_json_kernel(&info));
+  }
+  return PG_OK;
+}
+
+/* The new module is whole before the old one goes. Its globals start afresh. */
+static pg_code op_load(pg_runner *r, const json_t *request, json_t *reply, pg_error *error) {
+  pg_device *d = r->device;
+  const char *image = NULL, *name = "candidate.ptx";
+  pg_module *module = NULL;
+  pg_code code = pg_req_string(request, "image", &image, error);
+  if (!code) code = pg_opt_string(request, "name", &name, error);
+  if (code) return code;
+  size_t bytes = json_string_length(json_object_get(request, "image"));
+  code = d->ops->load(d, image, bytes, name, &module, error);
+  if (code) return code;
+  json_t *kernels = json_array();
+  code = list_kernels(r, module, kernels, error);
+  if (code) {
+    d->ops->unload(d, module);
+    json_decref(kernels);
+    return code;
+  }
+  if (r->module) d->ops->unload(d, r->module);
+  r->module = module;
+  json_object_set_new(reply, "kernels", kernels);
+  return PG_OK;
+}
+
+static pg_code op_buffers(pg_runner *r, const json_t *request, json_t *reply, pg_error *error) {
+  (void)reply;
+  pg_runner_drop_timing(r);
+  pg_buffers_free(&r->buffers);
+  return pg_buffers_make(&r->buffers, r->device, r->stream, request, r->shared, r->shared_bytes,
+                         error);
+}
+
+/* Reset, plan, sync: the steps of "run" between parsing and checking. */
+static pg_code run_once(pg_runner *r, pg_plan *plan, int set, uint32_t poison, double *wall_us,
+                        pg_error *error) {
+  pg_device *d = r->device;
+  pg_counters ignored;
+  pg_code code = pg_buffers_reset(&r->buffers, set, poison, error);
+  if (!code) code = d->ops->sync(d, error);
+  if (code) return code;
+  d->ops->counters(d, &ignored, true);
+  double start = pg_wire_now();
+  code = pg_plan_enqueue(plan, &r->buffers, set, error);
+  if (!code) code = d->ops->sync(d, error);
+  *wall_us = 1e6 * (pg_wire_now() - start);
+  return code;
+}
+
+static pg_code op_run(pg_runner *r, const json_t *request, json_t *reply, pg_error *error) {
+  int64_t set = 0, poison = 0xDEADBEEF;
+  uint64_t seed = 0;
+  double wall_us = 0;
+  pg_plan plan = {0};
+  pg_counters counters = {0};
+  pg_code code = pg_req_integer(request, "set", 0, r->buffers.set_count - 1, &set, error);
+  if (!code) code = pg_opt_integer(request, "poison", 0, UINT32_MAX, &poison, error);
+  if (!code) code = pg_runner_seed(request, &seed, error);
+  if (!code) code = pg_plan_parse(&plan, request, r->device, r->module, &r->buffers, error);
+  if (!code) code = pg_buffers_arm(&r->buffers, seed, error);
+  if (code) return code;
+  code = run_once(r, &plan, (int)set, (uint32_t)poison, &wall_us, error);
+  pg_plan_free(&plan);
+  if (code) return pg_runner_fault(r, error);
+  r->device->ops->counters(r->device, &counters, true);
+  json_object_set_new(reply, "wall_us", json_real(wall_us));
+  json_object_set_new(reply, "gpu_clock", json_boolean(r->info.gpu_clock));
+  json_object_set_new(reply, "counters", pg_json_counters(&counters));
+  return pg_buffers_verify(&r->buffers, reply, error);
+}
+
+/* Where in shared memory a buffer goes. */
+static pg_code parse_read(pg_runner *r, const json_t *item, int64_t *index, int64_t *at,
+                          pg_error *error) {
+  pg_code code = pg_req_known(item, "index at", error);
+  if (!code) code = pg_req_integer(item, "index", 0, r->buffers.count - 1, index, error);
+  if (!code) code = pg_req_integer(item, "at", 0, INT64_MAX, at, error);
+  if (code) return code;
+  size_t bytes = r->buffers.list[*index].bytes;
+  if ((uint64_t)*at > r->shared_bytes || bytes > r->shared_bytes - (size_t)*at)
+    return pg_fail(error, PG_RANGE, "%zu bytes at %lld lie outside the %zu bytes of shared memory",
+                   bytes, (long long)*at, r->shared_bytes);
+  return PG_OK;
+}
+
+static pg_code op_read(pg_runner *r, const json_t *request, json_t *reply, pg_error *error) {
+  int64_t set = 0, index = 0, at = 0;
+  const json_t *list = NULL;
+  (void)reply;
+  pg_code code = pg_req_integer(request, "set", 0, r->buffers.set_count - 1, &set, error);
+  if (!code) code = pg_req_list(request, "buffers", PG_BUFFER_MAX, &list, error);
+  for (size_t i = 0; !code && i < json_array_size(list); i++) {
+    code = parse_read(r, json_array_get(list, i), &index, &at, error);
+    if (!code) code = pg_buffers_read(&r->buffers, (int)index, (int)set, r->shared + at, error);
+    if (code) pg_where(error, "buffers[%zu]", i);
+  }
+  return code;
+}
+
+/* ---- dispatch ---- */
+
+typedef pg_code request_fn(pg_runner *, const json_t *, json_t *, pg_error *);
+
+static const struct {
+  const char *name;
+  request_fn *handle;
+  bool needs_device, needs_buffers;
+} requests[] = {
+    {"open", op_open, false, false},      {"load", op_load, true, false},
+    {"buffers", op_buffers, true, false}, {"run", op_run, true, true},
+    {"read", op_read, true, true},        {"time", pg_runner_time, true, true},
+};
+
+static pg_code dispatch(pg_runner *r, const json_t *request, json_t *reply, pg_error *error) {
+  const char *op = NULL;
+  pg_code code = pg_req_string(request, "op", &op, error);
+  if (code) return code;
+  for (size_t i = 0; i < sizeof requests / sizeof *requests; i++) {
+    if (strcmp(op, requests[i].name) != 0) continue;
+    if (requests[i].needs_device && !r->device) {
+      pg_fail(error, PG_INVALID, "\"%s\": no device is open", op);
+      return pg_hint(error, "send \"open\" first");
+    }
+    if (requests[i].needs_device && *r->broken) {
+      pg_fail(error, PG_LAUNCH, "the device stopped: %s", r->broken);
+      return pg_hint(error, "a GPU that faulted answers no more: start a new runner");
+    }
+    if (requests[i].needs_buffers && r->buffers.set_count == 0) {
+      pg_fail(error, PG_INVALID, "\"%s\": there are no buffers", op);
+      return pg_hint(error, "send \"buffers\" first");
+    }
+    return requests[i].handle(r, request, reply, error);
+  }
+  pg_fail(error, PG_NOT_FOUND, "a runner has no request \"%.60s\"", op);
+  return pg_hint(error, "the requests are open, load, buffers, run, read, time");
+}
+
+json_t *pg_runner_handle(pg_runner *runner, const json_t *request) {
+  pg_error error = {0};
+  json_t *reply = json_object();
+  memset(&runner->fault, 0, sizeof runner->fault);
+  json_object_set_new(reply, "ok", json_true());
+  pg_code code = dispatch(runner, request, reply, &error);
+  if (!code) return reply;
+  json_decref(reply);
+  reply = pg_reply_error(&error);
+  if (runner->fault.kind != PG_FAULT_NONE)
+    json_object_set_new(reply, "fault", pg_json_fault(&runner->fault));
+  return reply;
+}

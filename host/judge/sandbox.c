@@ -1,0 +1,179 @@
+/* Restrictions of a worker process.
+ * Each is a function that says whether it holds; the record of an evaluation lists the ones that
+ * do. */
+#include "sandbox.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+extern char **environ;
+
+/* ---- environment ---- */
+
+typedef struct variable {
+  const char *name;
+  const char *value; /* NULL: the caller's, when it has one */
+  bool runner, compiler;
+} variable;
+
+static const variable variables[] = {
+    {"PATH", NULL, true, true},
+    {"HOME", NULL, true, true},
+    {"PERIGEE_HOME", NULL, true, true},
+    {"LD_LIBRARY_PATH", NULL, true, true},
+    {"CUDA_VISIBLE_DEVICES", NULL, true, false},
+    {"CUDA_DEVICE_ORDER", NULL, true,
+     false}, /* or "cuda:1" would mean another GPU than in the judge */
+    /* The driver's cache of compiled PTX is a file that one candidate could leave for the next, and
+     * lazy loading would put the loading of a kernel into its first timed launch. */
+    {"CUDA_CACHE_DISABLE", "1", true, false},
+    {"CUDA_MODULE_LOADING", "EAGER", true, false},
+    {"XDG_CACHE_HOME", NULL, false, true},
+    {"TMPDIR", NULL, false, true},
+    {"CUDA_HOME", NULL, false, true},
+    {"CUDA_PATH", NULL, false, true},
+    {"VIRTUAL_ENV", NULL, false, true}, /* NVRTC lives in wheels, too */
+    {"CONDA_PREFIX", NULL, false, true},
+    {"PERIGEE_CACHE", NULL, false, true},
+    {"PERIGEE_NVRTC", NULL, false, true},
+    {"ASAN_OPTIONS", NULL, true, true}, /* sanitizer builds of perigee itself */
+    {"LSAN_OPTIONS", NULL, true, true},
+    {"UBSAN_OPTIONS", NULL, true, true},
+};
+
+enum { VARIABLES = sizeof variables / sizeof *variables };
+
+static char *assignment(const char *name, const char *value) {
+  size_t bytes = strlen(name) + strlen(value) + 2;
+  char *text = malloc(bytes);
+  if (text) snprintf(text, bytes, "%s=%s", name, value);
+  return text;
+}
+
+char **pg_sandbox_environment(bool compiler) {
+  char **block = calloc(VARIABLES + 1, sizeof *block);
+  size_t n = 0;
+  for (size_t i = 0; block && i < VARIABLES; i++) {
+    const variable *v = &variables[i];
+    const char *value = v->value ? v->value : getenv(v->name);
+    if (!value || !(compiler ? v->compiler : v->runner)) continue;
+    block[n] = assignment(v->name, value);
+    if (!block[n++]) {
+      pg_sandbox_environment_free(block);
+      return NULL;
+    }
+  }
+  return block;
+}
+
+void pg_sandbox_environment_free(char **environment) {
+  for (char **e = environment; e && *e; e++) free(*e);
+  free(environment);
+}
+
+static bool is_allowed(const char *entry, bool compiler) {
+  for (size_t i = 0; i < VARIABLES; i++) {
+    size_t n = strlen(variables[i].name);
+    if (strncmp(entry, variables[i].name, n) == 0 && entry[n] == '=')
+      return compiler ? variables[i].compiler : variables[i].runner;
+  }
+  return false;
+}
+
+static bool clean_environment(bool compiler) {
+  for (char **e = environ; e && *e; e++)
+    if (!is_allowed(*e, compiler)) return false;
+  return true;
+}
+
+/* ---- restrictions ---- */
+
+static bool own_group(bool compiler) {
+  (void)compiler;
+  return getpgrp() == getpid() || setpgid(0, 0) == 0;
+}
+
+/* Die with the parent, even inside a kernel that never ends. */
+static bool parent_death(bool compiler) {
+  (void)compiler;
+  return prctl(PR_SET_PDEATHSIG, SIGKILL) == 0;
+}
+
+static bool no_new_privileges(bool compiler) {
+  (void)compiler;
+  return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0;
+}
+
+/* A limit of 1 byte stops core files, and, unlike 0, also a core_pattern that is a pipe. */
+static bool no_core_dumps(bool compiler) {
+  (void)compiler;
+  struct rlimit limit;
+  if (getrlimit(RLIMIT_CORE, &limit) < 0) return false;
+  limit.rlim_cur = limit.rlim_max = limit.rlim_max < 1 ? limit.rlim_max : 1;
+  return setrlimit(RLIMIT_CORE, &limit) == 0;
+}
+
+static bool closed_descriptors(bool compiler) {
+  (void)compiler;
+  return close_range(PG_WORKER_FD + 1, ~0U, 0) == 0;
+}
+
+/* Templates that recurse eat memory; the driver of a GPU, on the other hand, reserves terabytes of
+ * addresses, and so does AddressSanitizer. */
+static bool address_limit(bool compiler) {
+#ifdef __SANITIZE_ADDRESS__
+  (void)compiler;
+  return false;
+#else
+  const rlim_t most = (rlim_t)8 << 30;
+  struct rlimit limit;
+  if (!compiler || getrlimit(RLIMIT_AS, &limit) < 0) return false;
+  if (limit.rlim_max > most) limit.rlim_max = most;
+  limit.rlim_cur = limit.rlim_max;
+  return setrlimit(RLIMIT_AS, &limit) == 0;
+#endif
+}
+
+static const struct {
+  const char *name;
+  bool (*take)(bool compiler);
+} restrictions[] = {
+    {"own-group", own_group},
+    {"parent-death", parent_death},
+    {"no-new-privs", no_new_privileges},
+    {"no-core-dumps", no_core_dumps},
+    {"closed-descriptors", closed_descriptors},
+    {"clean-environment", clean_environment},
+    {"address-limit", address_limit},
+    /* Landlock and seccomp go here, last: they bind the calling thread and its children only, so
+     * they must come before the first thread and before the driver is opened, and they take away
+     * what the lines above need. */
+};
+
+/* PR_SET_PDEATHSIG tells nothing of a parent that died before it; the socket knows who made it. */
+static bool orphaned(void) {
+  struct ucred peer;
+  socklen_t bytes = sizeof peer;
+  if (getsockopt(PG_WORKER_FD, SOL_SOCKET, SO_PEERCRED, &peer, &bytes) < 0) return true;
+  return peer.pid != getppid();
+}
+
+pg_code pg_sandbox_enter(bool compiler, char names[PG_SANDBOX_MAX], pg_error *error) {
+  size_t used = 0;
+  names[0] = 0;
+  for (size_t i = 0; i < sizeof restrictions / sizeof *restrictions; i++) {
+    if (!restrictions[i].take(compiler)) continue;
+    int n = snprintf(names + used, PG_SANDBOX_MAX - used, "%s%s", used ? " " : "",
+                     restrictions[i].name);
+    if (n > 0 && (size_t)n < PG_SANDBOX_MAX - used) used += (size_t)n;
+  }
+  if (orphaned()) return pg_fail(error, PG_CRASHED, "the process that started this one is gone");
+  return PG_OK;
+}

@@ -1,0 +1,819 @@
+/* The runner's requests, in-process over a fake device: buffers, guards, plans, timing, faults, bad
+ * input. Expected values are formulas; the fake checks every access of the runner by itself. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "fake_device.h"
+#include "judge/request.h"
+#include "judge/runner.h"
+
+enum { SHARED = 1 << 16 };
+
+typedef struct bench {
+  pg_runner *runner;
+  uint8_t shared[SHARED];
+} bench;
+
+/* ---- asking ---- */
+
+/* Send a request written with ' for ", and give its reply. */
+static json_t *ask(bench *b, const char *format, ...) {
+  char text[16384];
+  va_list args;
+  va_start(args, format);
+  int n = vsnprintf(text, sizeof text, format, args);
+  va_end(args);
+  assert_in_range(n, 1, sizeof text - 1);
+  for (char *c = text; *c; c++)
+    if (*c == '\'') *c = '"';
+  json_t *request = json_loads(text, 0, NULL);
+  assert_non_null(request);
+  json_t *reply = pg_runner_handle(b->runner, request);
+  json_decref(request);
+  assert_non_null(reply);
+  return reply;
+}
+
+static const char *error_field(const json_t *reply, const char *key) {
+  return json_string_value(json_object_get(json_object_get(reply, "error"), key));
+}
+
+static void good(json_t *reply) {
+  if (!json_is_true(json_object_get(reply, "ok")))
+    print_error("%s\n", error_field(reply, "message"));
+  assert_true(json_is_true(json_object_get(reply, "ok")));
+  json_decref(reply);
+}
+
+/* The reply is an error with that code, whose message contains `words`. */
+static void bad(json_t *reply, const char *code, const char *words) {
+  assert_true(json_is_false(json_object_get(reply, "ok")));
+  assert_string_equal(error_field(reply, "code"), code);
+  if (!strstr(error_field(reply, "message"), words))
+    print_error("\"%s\" lacks \"%s\"\n", error_field(reply, "message"), words);
+  assert_non_null(strstr(error_field(reply, "message"), words));
+  json_decref(reply);
+}
+
+static fake *device(bench *b) {
+  return fake_of(b->runner->device);
+}
+
+static bench *new_bench(const char *spec) {
+  bench *b = calloc(1, sizeof *b);
+  assert_non_null(b);
+  b->runner = pg_runner_new(fake_open);
+  assert_non_null(b->runner);
+  pg_runner_share(b->runner, b->shared, SHARED);
+  good(ask(b, "{'op':'open','device':'%s','limit_s':20,'workers':0,'seed':1}", spec));
+  good(ask(b, "{'op':'load','image':'fake','name':'x.cu'}"));
+  return b;
+}
+
+/* Everything that the runner made is gone when its device closes. */
+static void free_bench(bench *b) {
+  fake *f = device(b);
+  assert_int_equal(f->violations, 0);
+  good(ask(b, "{'op':'buffers','sets':1,'buffers':[]}"));
+  assert_int_equal(f->live_blocks, 0);
+  assert_int_equal(f->live_events, 0);
+  pg_runner_free(b->runner);
+  free(b);
+}
+
+static int setup(void **state) {
+  *state = new_bench("fake");
+  return 0;
+}
+
+static int setup_gpu(void **state) {
+  *state = new_bench("fake:gpu");
+  return 0;
+}
+
+static int teardown(void **state) {
+  free_bench(*state);
+  return 0;
+}
+
+/* x: input of 8 floats at 0; t: state of 8 floats at 64; z: state of 3 bytes 0x5A; y: output of 7
+ * bytes. */
+static void make_buffers(bench *b, int sets) {
+  float *x = (float *)b->shared, *t = (float *)(b->shared + 64);
+  for (int i = 0; i < 8; i++) {
+    x[i] = (float)i;
+    t[i] = 100.0f * (float)i;
+  }
+  good(ask(b,
+           "{'op':'buffers','sets':%d,'buffers':[{'name':'x','bytes':32,'role':'input','at':0},"
+           "{'name':'t','bytes':32,'role':'state','at':64},{'name':'z','bytes':3,'role':'state','"
+           "fill':90},"
+           "{'name':'y','bytes':7,'role':'output'}]}",
+           sets));
+}
+
+static const char saxpy[] = "{'launch':'saxpy','grid':[1,1,1],'block':[8,1,1],'args':"
+                            "[{'buffer':1},{'buffer':0},{'f':2.5},{'i':8}]}";
+
+/* ---- opening and loading ---- */
+
+static void open_says_what_the_device_is(void **state) {
+  bench *b = *state;
+  json_t *r = ask(b, "{'op':'open','device':'fake:gpu','limit_s':1.5}");
+  json_t *info = json_object_get(r, "info");
+  assert_string_equal(json_string_value(json_object_get(info, "name")), "a fake");
+  assert_int_equal(json_integer_value(json_object_get(info, "l2_bytes")), FAKE_L2);
+  assert_true(json_is_true(json_object_get(info, "gpu_clock")));
+  assert_true(device(b)->limit_s == 1.5);
+  good(r);
+}
+
+static void requests_need_what_comes_before_them(void **state) {
+  (void)state;
+  bench b = {.runner = pg_runner_new(fake_open)};
+  bad(ask(&b, "{'op':'load','image':'fake'}"), "invalid", "no device is open");
+  bad(ask(&b, "{'op':'open','device':'nonsense:9'}"), "not_found", "nonsense:9");
+  bad(ask(&b, "{'op':'load','image':'fake'}"), "invalid", "no device is open");
+  good(ask(&b, "{'op':'open','device':'fake'}"));
+  bad(ask(&b, "{'op':'run','set':0,'plan':[]}"), "invalid", "there are no buffers");
+  bad(ask(&b, "{'op':'time','method':'cold','sets':[0],'plan':[]}"), "invalid", "no buffers");
+  bad(ask(&b, "{'op':'buffers','sets':1,'buffers':[{'name':'x','bytes':4,'role':'input','at':0}]}"),
+      "range", "the 0 bytes of shared memory");
+  good(ask(&b, "{'op':'buffers','sets':1,'buffers':[]}"));
+  bad(ask(&b, "{'op':'run','set':0,'plan':[%s]}", saxpy), "invalid", "no module is loaded");
+  bad(ask(&b, "{'op':'fly'}"), "not_found", "\"fly\"");
+  bad(ask(&b, "{'op':7}"), "invalid", "\"op\": expected a string, got 7");
+  bad(ask(&b, "[]"), "invalid", "\"op\": expected a string, got nothing");
+  pg_runner_free(b.runner);
+}
+
+static void load_lists_kernels_with_their_parameters(void **state) {
+  json_t *r = ask(*state, "{'op':'load','image':'fake'}");
+  json_t *list = json_object_get(r, "kernels"), *k = json_array_get(list, 0);
+  json_t *params = json_object_get(k, "params");
+  assert_int_equal(json_array_size(list), FAKE_KERNELS);
+  assert_string_equal(json_string_value(json_object_get(k, "name")), "saxpy");
+  assert_int_equal(json_array_size(params), 4);
+  json_t *a = json_array_get(params, 2);
+  assert_string_equal(json_string_value(json_object_get(a, "kind")), "f");
+  assert_int_equal(json_integer_value(json_object_get(a, "size")), 4);
+  assert_int_equal(json_integer_value(json_object_get(k, "registers")), 10);
+  good(r);
+}
+
+static void a_module_that_does_not_load_leaves_the_old_one(void **state) {
+  bench *b = *state;
+  make_buffers(b, 1);
+  json_t *r = ask(b, "{'op':'load','image':'junk','name':'bad.ptx'}");
+  assert_string_equal(error_field(r, "where"), "bad.ptx:1");
+  bad(r, "syntax", "not an image");
+  assert_int_equal(device(b)->live_modules, 1);
+  good(ask(b, "{'op':'run','set':0,'plan':[%s]}", saxpy));
+  good(ask(b, "{'op':'load','image':'fake2'}"));
+  assert_int_equal(device(b)->live_modules, 1);
+}
+
+/* ---- buffers ---- */
+
+static int count_names(const fake *f, const char *name, size_t bytes, bool read_only) {
+  int n = 0;
+  for (int i = 0; i < f->name_count; i++)
+    n += strcmp(f->names[i].name, name) == 0 && f->names[i].bytes == bytes &&
+         f->names[i].read_only == read_only;
+  return n;
+}
+
+static void inputs_exist_once_and_state_and_outputs_once_a_set(void **state) {
+  bench *b = *state;
+  make_buffers(b, 3);
+  assert_int_equal(count_names(device(b), "x", 32, true), 1);
+  assert_int_equal(count_names(device(b), "t", 32, false), 3);
+  assert_int_equal(count_names(device(b), "z", 3, false), 3);
+  assert_int_equal(count_names(device(b), "y", 7, false), 3);
+  assert_int_equal(device(b)->name_count, 10);
+  assert_int_equal(device(b)->live_blocks, 10 + 1 + 1); /* the master of t, the bank of zones */
+}
+
+static void a_run_computes_and_read_brings_it_back(void **state) {
+  bench *b = *state;
+  make_buffers(b, 2);
+  json_t *r = ask(b, "{'op':'run','set':1,'plan':[%s],'poison':3735928559,'seed':5}", saxpy);
+  assert_true(json_is_null(json_object_get(r, "canary")));
+  assert_int_equal(json_array_size(json_object_get(r, "inputs_changed")), 0);
+  assert_true(json_real_value(json_object_get(r, "wall_us")) >= 0);
+  assert_true(json_is_false(json_object_get(r, "gpu_clock")));
+  json_t *counters = json_object_get(r, "counters");
+  assert_int_equal(json_integer_value(json_object_get(counters, "launches")), 1);
+  good(r);
+  good(ask(b, "{'op':'read','set':1,'buffers':[{'index':1,'at':1024}]}"));
+  const float *t = (const float *)(b->shared + 1024);
+  for (int i = 0; i < 8; i++) assert_true(t[i] == 100.0f * (float)i + 2.5f * (float)i);
+}
+
+static void every_run_starts_from_the_initial_state_and_poisoned_outputs(void **state) {
+  static const uint8_t poisoned[7] = {0x44, 0x33, 0x22, 0x11, 0x44, 0x33, 0x22};
+  static const uint8_t filled[3] = {90, 90, 90};
+  bench *b = *state;
+  make_buffers(b, 2);
+  for (int round = 0; round < 2; round++) {
+    good(ask(b, "{'op':'run','set':0,'plan':[%s,{'memset':3,'byte':1},{'memset':2,'byte':9}]}",
+             saxpy));
+    memset(b->shared, 0, 1024); /* the masters do not depend on shared memory any more */
+    good(ask(b, "{'op':'run','set':0,'plan':[],'poison':%u}", 0x11223344U));
+    good(ask(b, "{'op':'read','set':0,'buffers':[{'index':1,'at':1024},{'index':2,'at':2048},"
+                "{'index':3,'at':4096}]}"));
+    const float *t = (const float *)(b->shared + 1024);
+    for (int i = 0; i < 8; i++) assert_true(t[i] == 100.0f * (float)i);
+    assert_memory_equal(b->shared + 2048, filled, 3);
+    assert_memory_equal(b->shared + 4096, poisoned, 7);
+  }
+}
+
+static void sets_are_independent(void **state) {
+  bench *b = *state;
+  make_buffers(b, 2);
+  good(ask(b, "{'op':'run','set':0,'plan':[]}"));
+  good(ask(b, "{'op':'run','set':1,'plan':[%s]}", saxpy));
+  good(ask(b, "{'op':'read','set':0,'buffers':[{'index':1,'at':1024}]}"));
+  assert_true(((const float *)(b->shared + 1024))[7] == 700.0f);
+}
+
+static void empty_buffers_are_buffers(void **state) {
+  bench *b = *state;
+  good(ask(
+      b,
+      "{'op':'buffers','sets':2,'buffers':[{'name':'x','bytes':0,'role':'input','at':65536},"
+      "{'name':'t','bytes':0,'role':'state','at':65536},{'name':'y','bytes':0,'role':'output'}]}"));
+  good(ask(b, "{'op':'run','set':1,'plan':[{'memset':2},{'copy':[2,0]}]}"));
+  good(ask(b, "{'op':'read','set':1,'buffers':[{'index':2,'at':65536}]}"));
+  good(ask(b, "{'op':'time','method':'cold','sets':[0,1],'plan':[]}"));
+}
+
+static void too_much_memory_is_said_and_nothing_stays(void **state) {
+  (void)state;
+  bench *b = new_bench("fake:small"); /* 1 MiB */
+  bad(ask(b, "{'op':'buffers','sets':8,'buffers':[{'name':'y','bytes':1000000,'role':'output'}]}"),
+      "out_of_memory", "8 sets of 1 buffers need 8131072 bytes");
+  assert_int_equal(device(b)->live_blocks, 0);
+  /* fits by the sum, but something else has taken a part of the device */
+  device(b)->limit = 900000;
+  b->runner->device->ops = &fake_ops;
+  pg_ptr other;
+  assert_int_equal(fake_alloc(b->runner->device, 500000, &other, NULL), PG_OK);
+  bad(ask(b, "{'op':'buffers','sets':4,'buffers':[{'name':'y','bytes':150000,'role':'output'}]}"),
+      "out_of_memory", "were free and taken");
+  assert_int_equal(device(b)->live_blocks, 1);
+  assert_int_equal(fake_free(b->runner->device, other, NULL), PG_OK);
+  free_bench(b);
+}
+
+static void contents_must_lie_in_shared_memory(void **state) {
+  static const char *places[] = {"65537", "65536", "65505", "9223372036854775807"};
+  bench *b = *state;
+  for (int i = 0; i < 4; i++) {
+    json_t *r = ask(b,
+                    "{'op':'buffers','sets':1,'buffers':[{'name':'a','bytes':0,'role':'output'},"
+                    "{'name':'x','bytes':32,'role':'input','at':%s}]}",
+                    places[i]);
+    assert_string_equal(error_field(r, "where"), "buffers[1] x");
+    bad(r, "range", "outside the 65536 bytes");
+    make_buffers(b, 1);
+    bad(ask(b, "{'op':'read','set':0,'buffers':[{'index':0,'at':%s}]}", places[i]), "range",
+        "outside the 65536 bytes");
+  }
+  bad(ask(b, "{'op':'read','set':0,'buffers':[{'index':0,'at':-1}]}"), "invalid", "got -1");
+  bad(ask(b, "{'op':'read','set':0,'buffers':[{'index':4,'at':0}]}"), "invalid", "from 0 to 3");
+  bad(ask(b, "{'op':'read','set':1,'buffers':[]}"), "invalid", "from 0 to 0");
+}
+
+static void descriptions_of_buffers_are_checked(void **state) {
+  static const struct {
+    const char *spec, *code, *words;
+  } cases[] = {
+      {"{'name':'x','bytes':-1,'role':'output'}", "invalid", "\"bytes\": expected an integer"},
+      {"{'name':'x','bytes':1e300,'role':'output'}", "invalid", "\"bytes\": expected an integer"},
+      {"{'name':'x','bytes':70368744177665,'role':'output'}", "invalid", "\"bytes\""},
+      {"{'name':'x','bytes':70368744177664,'role':'output'}", "out_of_memory", "fake has"},
+      {"{'name':'','bytes':1,'role':'output'}", "range", "1 to 63 bytes"},
+      {"{'bytes':1,'role':'output'}", "invalid", "\"name\": expected a string, got nothing"},
+      {"{'name':'x','bytes':1,'role':'victim'}", "invalid",
+       "input, state or output, got \"victim\""},
+      {"{'name':'x','bytes':1,'role':'input'}", "invalid", "either \"at\" or \"fill\""},
+      {"{'name':'x','bytes':1,'role':'state','at':0,'fill':0}", "invalid", "either"},
+      {"{'name':'x','bytes':1,'role':'state','fill':256}", "invalid", "from 0 to 255, got 256"},
+      {"{'name':'x','bytes':1,'role':'output','fill':0}", "invalid", "neither"},
+      {"{'name':'x','bytes':1,'role':'output','size':0}", "invalid", "unknown field \"size\""},
+      {"17", "invalid", "expected an object"},
+  };
+  bench *b = *state;
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    bad(ask(b, "{'op':'buffers','sets':1,'buffers':[%s]}", cases[i].spec), cases[i].code,
+        cases[i].words);
+    assert_int_equal(device(b)->live_blocks, 0);
+  }
+  bad(ask(b, "{'op':'buffers','sets':0,'buffers':[]}"), "invalid", "from 1 to 256, got 0");
+  bad(ask(b, "{'op':'buffers','sets':1}"), "invalid", "\"buffers\": expected a list");
+  bad(ask(b, "{'op':'buffers','sets':1,'buffers':[{'name':'x','bytes':1,'role':'output'},"
+             "{'name':'x','bytes':1,'role':'output'}]}"),
+      "invalid", "two buffers are called x");
+}
+
+/* ---- guards ---- */
+
+static const struct {
+  int buffer;
+  const char *name;
+  long offset; /* of the byte changed, from the start of the buffer */
+  const char *side;
+  long distance;
+} writes[] = {
+    {3, "y", 7, "after", 0},          {3, "y", 7 + 4095, "after", 4095}, {3, "y", -1, "before", 1},
+    {3, "y", -4096, "before", 4096},  {0, "x", 32, "after", 0},          {0, "x", -1, "before", 1},
+    {1, "t", 32 + 100, "after", 100}, {2, "z", 3, "after", 0},
+};
+
+static void check_canary(json_t *r, int i, int set) {
+  json_t *c = json_object_get(r, "canary");
+  assert_string_equal(json_string_value(json_object_get(c, "buffer")), writes[i].name);
+  assert_string_equal(json_string_value(json_object_get(c, "side")), writes[i].side);
+  assert_int_equal(json_integer_value(json_object_get(c, "offset")), writes[i].distance);
+  assert_int_equal(json_integer_value(json_object_get(c, "set")), writes[i].buffer == 0 ? 0 : set);
+  good(r);
+}
+
+static void a_write_beside_a_buffer_is_found(void **state) {
+  bench *b = *state;
+  make_buffers(b, 2);
+  for (int i = 0; i < (int)(sizeof writes / sizeof *writes); i++) {
+    char step[256];
+    snprintf(step, sizeof step,
+             "{'launch':'wild','grid':[1],'block':[1],'args':[{'buffer':%d},{'i':%ld}]}",
+             writes[i].buffer, writes[i].offset);
+    check_canary(ask(b, "{'op':'run','set':1,'plan':[%s],'seed':%d}", step, i), i, 1);
+    check_canary(ask(b, "{'op':'time','method':'cold','sets':[1],'plan':[%s]}", step), i, 1);
+    json_t *r = ask(b, "{'op':'run','set':1,'plan':[],'seed':%d}", i);
+    assert_true(json_is_null(json_object_get(r, "canary"))); /* zones are written afresh */
+    good(r);
+  }
+}
+
+static void canaries_follow_the_seed_and_differ_between_zones(void **state) {
+  bench *b = *state;
+  uint8_t first[PG_ZONE];
+  make_buffers(b, 1);
+  good(ask(b, "{'op':'run','set':0,'plan':[],'seed':1}"));
+  const uint8_t *before = (const uint8_t *)(uintptr_t)b->runner->buffers.list[3].base[0];
+  const uint8_t *after = before + PG_ZONE + 7;
+  memcpy(first, before, PG_ZONE);
+  assert_memory_not_equal(before, after, PG_ZONE);
+  good(ask(b, "{'op':'run','set':0,'plan':[],'seed':2}"));
+  assert_memory_not_equal(before, first, PG_ZONE);
+  good(ask(b, "{'op':'run','set':0,'plan':[],'seed':'1'}"));
+  assert_memory_equal(before, first, PG_ZONE);
+  good(ask(b, "{'op':'run','set':0,'plan':[]}")); /* without a seed: random */
+  assert_memory_not_equal(before, first, PG_ZONE);
+}
+
+static void a_changed_input_is_named(void **state) {
+  bench *b = *state;
+  make_buffers(b, 1);
+  for (int byte = 0; byte < 32; byte += 31) {
+    json_t *r = ask(b,
+                    "{'op':'run','set':0,'plan':[{'launch':'wild','grid':[1],'block':[1],"
+                    "'args':[{'buffer':0},{'i':%d}]}]}",
+                    byte);
+    json_t *list = json_object_get(r, "inputs_changed");
+    assert_int_equal(json_array_size(list), 1);
+    assert_string_equal(json_string_value(json_array_get(list, 0)), "x");
+    good(r);
+    make_buffers(b, 1);
+  }
+}
+
+static void a_changed_master_is_found(void **state) {
+  bench *b = *state;
+  make_buffers(b, 1);
+  json_t *r = ask(b, "{'op':'run','set':0,'plan':[{'launch':'spoil','grid':[1],'block':[1],"
+                     "'args':[{'i':32}]}]}");
+  json_t *c = json_object_get(r, "canary");
+  assert_string_equal(json_string_value(json_object_get(c, "buffer")), "t");
+  assert_string_equal(json_string_value(json_object_get(c, "side")), "master");
+  good(r);
+}
+
+/* ---- plans ---- */
+
+static void arguments_are_packed_as_the_kernel_asks(void **state) {
+  bench *b = *state;
+  float f = 0.1f;
+  double d = 1e300;
+  int64_t l = INT64_MIN;
+  int i = -5;
+  good(ask(b, "{'op':'buffers','sets':1,'buffers':[{'name':'y','bytes':64,'role':'output'}]}"));
+  good(ask(b, "{'op':'run','set':0,'plan':[{'launch':'store','grid':[1],'block':[1],'args':"
+              "[{'buffer':0,'offset':8},{'i':200},{'i':-5},{'i':-9223372036854775808},{'f':0.1},"
+              "{'f':1e300}]}]}"));
+  good(ask(b, "{'op':'read','set':0,'buffers':[{'index':0,'at':0}]}"));
+  assert_int_equal(b->shared[8], 200);
+  assert_memory_equal(b->shared + 9, &i, 4);
+  assert_memory_equal(b->shared + 13, &l, 8);
+  assert_memory_equal(b->shared + 21, &f, 4);
+  assert_memory_equal(b->shared + 25, &d, 8);
+  good(ask(b, "{'op':'run','set':0,'plan':[{'launch':'store','grid':[1],'block':[1],'args':"
+              "[{'buffer':0},{'i':-128},{'i':4294967295},{'u':'18446744073709551615'},{'f':'NaN'},"
+              "{'i':3}]}]}"));
+  good(ask(b, "{'op':'read','set':0,'buffers':[{'index':0,'at':0}]}"));
+  for (int k = 1; k < 13; k++) assert_int_equal(b->shared[k], 255);
+  memcpy(&f, b->shared + 13, 4);
+  memcpy(&d, b->shared + 17, 8);
+  assert_true(isnan(f));
+  assert_true(d == 3.0);
+}
+
+static void launches_that_cannot_be_are_refused(void **state) {
+  static const struct {
+    const char *step, *code, *words;
+  } cases[] = {
+      {"{'launch':'saxpy','grid':[1],'block':[8],'args':[{'buffer':1},{'buffer':0},{'f':1}]}",
+       "launch_error",
+       "kernel saxpy takes 4 parameters (pointer, pointer, f32, i32), the task passes 3"},
+      {"{'launch':'nothing','grid':[1],'block':[8],'args':[{'i':1}]}", "launch_error",
+       "kernel nothing takes 0 parameters, the task passes 1"},
+      {"{'launch':'saxpy','grid':[1],'block':[8],'args':[{'i':1},{'buffer':0},{'f':1},{'i':1}]}",
+       "launch_error", "argument #1 of kernel saxpy: expected pointer, got an integer"},
+      {"{'launch':'saxpy','grid':[1],'block':[8],'args':[{'buffer':1},{'f':0},{'f':1},{'i':1}]}",
+       "launch_error", "argument #2 of kernel saxpy: expected pointer, got a float"},
+      {"{'launch':'saxpy','grid':[1],'block':[8],'args':[{'buffer':1},{'buffer':0},{'buffer':0},{'"
+       "i':1}]}",
+       "launch_error", "argument #3 of kernel saxpy: expected f32, got a buffer"},
+      {"{'launch':'saxpy','grid':[1],'block':[8],'args':[{'buffer':1},{'buffer':0},{'f':1},{'f':1}]"
+       "}",
+       "launch_error", "argument #4 of kernel saxpy: expected i32, got a float"},
+      {"{'launch':'add','grid':[1],'block':[1],'args':[{'buffer':1},{'i':4294967296}]}",
+       "launch_error", "expected i32, got 4294967296, which does not fit"},
+      {"{'launch':'add','grid':[1],'block':[1],'args':[{'buffer':1},{'i':-2147483649}]}",
+       "launch_error", "-2147483649, which does not fit"},
+      {"{'launch':'add','grid':[1],'block':[1],'args':[{'buffer':4},{'i':0}]}", "invalid",
+       "\"buffer\": expected an integer from 0 to 3, got 4"},
+      {"{'launch':'add','grid':[1],'block':[1],'args':[{'buffer':0,'offset':33},{'i':0}]}",
+       "invalid", "from 0 to 32, got 33"},
+      {"{'launch':'add','grid':[1],'block':[1],'args':[{'buffer':0,'i':1},{'i':0}]}", "invalid",
+       "argument #1: expected one of"},
+      {"{'launch':'add','grid':[1],'block':[1],'args':[7,{'i':0}]}", "invalid", "argument #1"},
+      {"{'launch':'spoil','grid':[1],'block':[1],'args':[{'u':'18446744073709551616'}]}", "invalid",
+       "argument #1"},
+      {"{'launch':'spoil','grid':[1],'block':[1],'args':[{'u':'-1'}]}", "invalid", "argument #1"},
+      {"{'launch':'missing','grid':[1],'block':[1],'args':[]}", "not_found", "missing"},
+      {"{'launch':'nothing','grid':[0,1,1],'block':[1],'args':[]}", "launch_error",
+       "the grid has 0 in dimension x"},
+      {"{'launch':'nothing','grid':[1,1,1],'block':[1,-3],'args':[]}", "launch_error",
+       "the block has -3 in dimension y"},
+      {"{'launch':'nothing','grid':[1,1,4294967296],'block':[1],'args':[]}", "launch_error",
+       "dimension z"},
+      {"{'launch':'nothing','grid':[1,1,1,1],'block':[1],'args':[]}", "invalid", "\"grid\""},
+      {"{'launch':'nothing','grid':[],'block':[1],'args':[]}", "invalid", "\"grid\""},
+      {"{'launch':'nothing','grid':[1.5],'block':[1],'args':[]}", "invalid", "integers, got 1.5"},
+      {"{'launch':'nothing','grid':[1],'args':[]}", "invalid", "\"block\""},
+      {"{'launch':'nothing','grid':[1],'block':[1025],'args':[]}", "launch_error", "too large"},
+      {"{'launch':'nothing','grid':[1],'block':[1]}", "invalid", "\"args\": expected a list"},
+      {"{'launch':'nothing','grid':[1],'block':[1],'args':[],'shard':1}", "invalid",
+       "unknown field \"shard\""},
+      {"{'launch':'nothing','grid':[1],'block':[1],'args':[],'shared':-1}", "invalid",
+       "\"shared\""},
+      {"{'memset':0,'byte':0}", "invalid", "x is an input"},
+      {"{'memset':1,'byte':256}", "invalid", "from 0 to 255"},
+      {"{'memset':1,'bytes':33}", "invalid", "from 0 to 32, got 33"},
+      {"{'memset':1,'offset':30,'bytes':3}", "invalid", "from 0 to 2, got 3"},
+      {"{'memset':9}", "invalid", "from 0 to 3, got 9"},
+      {"{'copy':[0,1]}", "invalid", "x is an input"},
+      {"{'copy':[1,1]}", "invalid", "two different buffers"},
+      {"{'copy':[1]}", "invalid", "indices of buffers, got nothing"},
+      {"{'copy':[3,0],'bytes':8}", "invalid", "from 0 to 7, got 8"},
+      {"{'dance':1}", "invalid", "expected a step"},
+      {"null", "invalid", "expected a step"},
+  };
+  bench *b = *state;
+  make_buffers(b, 1);
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    json_t *r = ask(b, "{'op':'run','set':0,'plan':[{'memset':1},%s]}", cases[i].step);
+    assert_string_equal(error_field(r, "where"), "plan[1]");
+    bad(r, cases[i].code, cases[i].words);
+    bad(ask(b, "{'op':'time','method':'hot','sets':[0],'plan':[%s]}", cases[i].step), cases[i].code,
+        cases[i].words);
+  }
+  bad(ask(b, "{'op':'run','set':0}"), "invalid", "\"plan\": expected a list");
+  bad(ask(b, "{'op':'run','plan':[]}"), "invalid", "\"set\": expected an integer, got nothing");
+  bad(ask(b, "{'op':'run','set':0,'plan':[],'poison':-1}"), "invalid", "\"poison\"");
+}
+
+static void a_buffer_goes_into_eight_bytes_of_unknown_kind(void **state) {
+  bench *b = *state;
+  make_buffers(b, 1);
+  good(ask(b, "{'op':'run','set':0,'plan':[{'launch':'opaque','grid':[1],'block':[1],'args':"
+              "[{'buffer':0}]}]}"));
+}
+
+static void memset_and_copy_do_what_they_say(void **state) {
+  bench *b = *state;
+  make_buffers(b, 1);
+  good(ask(
+      b, "{'op':'run','set':0,'plan':[{'copy':[1,0],'bytes':16},{'memset':1,'byte':7,'offset':30},"
+         "{'copy':[3,1]}]}"));
+  good(ask(b, "{'op':'read','set':0,'buffers':[{'index':1,'at':1024},{'index':3,'at':2048}]}"));
+  const float *t = (const float *)(b->shared + 1024);
+  for (int i = 0; i < 7; i++) assert_true(t[i] == (i < 4 ? 1.0f : 100.0f) * (float)i);
+  assert_int_equal(b->shared[1024 + 30], 7);
+  assert_int_equal(b->shared[1024 + 31], 7);
+  assert_memory_equal(b->shared + 2048, b->shared + 1024, 7);
+}
+
+/* ---- faults ---- */
+
+static const char trap[] = "{'launch':'trap','grid':[1],'block':[1],'args':[]}";
+
+static void a_fault_comes_with_all_that_is_known(void **state) {
+  bench *b = *state;
+  make_buffers(b, 1);
+  json_t *r = ask(b, "{'op':'run','set':0,'plan':[%s]}", trap);
+  json_t *f = json_object_get(r, "fault");
+  assert_string_equal(json_string_value(json_object_get(f, "kind")), "out_of_bounds");
+  assert_string_equal(json_string_value(json_object_get(f, "allocation")), "y");
+  assert_string_equal(json_string_value(json_object_get(f, "file")), "trap.cu");
+  assert_int_equal(json_integer_value(json_object_get(f, "line")), 7);
+  assert_int_equal(json_integer_value(json_array_get(json_object_get(f, "thread"), 2)), 6);
+  assert_int_equal(json_integer_value(json_object_get(f, "distance")), 4);
+  assert_string_equal(json_string_value(json_object_get(f, "address")), "18446744073709551615");
+  bad(r, "launch_error", "kernel trap was stopped");
+  good(ask(b, "{'op':'run','set':0,'plan':[%s]}", saxpy)); /* a simulator goes on */
+  r = ask(b, "{'op':'time','method':'cold','sets':[0],'plan':[%s]}", trap);
+  assert_non_null(json_object_get(r, "fault"));
+  bad(r, "launch_error", "stopped");
+  r = ask(b,
+          "{'op':'run','set':0,'plan':[{'launch':'nothing','grid':[1],'block':[9999],'args':[]}]}");
+  bad(r, "launch_error", "too large");
+}
+
+static void a_gpu_that_faulted_answers_no_more(void **state) {
+  bench *b = *state;
+  make_buffers(b, 1);
+  bad(ask(b, "{'op':'run','set':0,'plan':[%s]}", trap), "launch_error", "stopped");
+  bad(ask(b, "{'op':'run','set':0,'plan':[]}"), "launch_error", "the device stopped: kernel trap");
+  good(ask(b, "{'op':'open','device':'fake:gpu'}"));
+}
+
+/* ---- timing ---- */
+
+static void fake_clear_log(fake *f) {
+  f->log_used = 0;
+  f->log[0] = 0;
+}
+
+static json_t *samples(json_t *r, size_t count) {
+  json_t *us = json_object_get(r, "us");
+  assert_int_equal(json_array_size(us), count);
+  return us;
+}
+
+/* In the fake a launch takes 10 us and a fill or copy 1 us. */
+static void cold_times_the_plan_only_after_reset_and_flush(void **state) {
+  bench *b = *state;
+  make_buffers(b, 2);
+  fake_clear_log(device(b));
+  json_t *r = ask(b, "{'op':'time','method':'cold','sets':[0,1,0],'plan':[%s,%s],'warmup':1}",
+                  saxpy, saxpy);
+  json_t *us = samples(r, 3);
+  for (size_t i = 0; i < 3; i++) assert_true(json_real_value(json_array_get(us, i)) == 20.0);
+  json_t *health = json_object_get(r, "health");
+  assert_int_equal(json_integer_value(json_object_get(health, "sm_clock_mhz")), 1980);
+  assert_true(json_is_true(json_object_get(r, "gpu_clock")));
+  assert_true(json_is_null(json_object_get(r, "canary")));
+  good(r);
+  /* c: state from master; f: z; ffff: y, a pattern and 3 bytes; f: flush; then events around two
+   * launches */
+  assert_non_null(strstr(device(b)->log, "cffffffELLEcffffffELLEcffffffELLEcffffffELLES"));
+}
+
+static void hot_runs_the_same_plan_first_untimed(void **state) {
+  bench *b = *state;
+  make_buffers(b, 1);
+  fake_clear_log(device(b));
+  json_t *r = ask(b, "{'op':'time','method':'hot','sets':[0],'plan':[%s]}", saxpy);
+  assert_true(json_real_value(json_array_get(samples(r, 1), 0)) == 10.0);
+  good(r);
+  assert_non_null(strstr(device(b)->log, "ffffffffcfffffLcfffffELES"));
+  good(ask(b,
+           "{'op':'read','set':0,'buffers':[{'index':1,'at':1024}]}")); /* from fresh state, once */
+  assert_true(((const float *)(b->shared + 1024))[1] == 102.5f);
+}
+
+static void batch_divides_the_time_of_distinct_sets(void **state) {
+  bench *b = *state;
+  make_buffers(b, 4);
+  fake_clear_log(device(b));
+  json_t *r =
+      ask(b, "{'op':'time','method':'batch','batch':2,'sets':[0,1,2,3],'plan':[%s]}", saxpy);
+  json_t *us = samples(r, 2);
+  for (size_t i = 0; i < 2; i++) assert_true(json_real_value(json_array_get(us, i)) == 10.0);
+  good(r);
+  assert_non_null(strstr(device(b)->log, "ffffffffcfffffcfffffELLEffffffffc"));
+  bad(ask(b, "{'op':'time','method':'batch','batch':2,'sets':[0,1,3,3],'plan':[]}"), "invalid",
+      "set 3 is twice in sample 1");
+  bad(ask(b, "{'op':'time','method':'batch','batch':2,'sets':[0,1,2],'plan':[]}"), "invalid",
+      "a multiple of 2, got 3");
+  bad(ask(b, "{'op':'time','method':'batch','sets':[0,1,2],'plan':[]}"), "invalid",
+      "multiple of 8");
+  bad(ask(b, "{'op':'time','method':'cold','sets':[],'plan':[]}"), "invalid", "got 0");
+  bad(ask(b, "{'op':'time','method':'cold','sets':[4],'plan':[]}"), "invalid", "that exist, got 4");
+  bad(ask(b, "{'op':'time','method':'warm','sets':[0],'plan':[]}"), "invalid", "got \"warm\"");
+  bad(ask(b, "{'op':'time','method':'cold','sets':[0],'plan':[],'warmup':-1}"), "invalid",
+      "warmup");
+}
+
+static void a_device_without_a_gpu_clock_is_not_flushed(void **state) {
+  bench *b = *state;
+  make_buffers(b, 1);
+  fake_clear_log(device(b));
+  json_t *r = ask(b, "{'op':'time','method':'cold','sets':[0],'plan':[%s]}", saxpy);
+  assert_true(json_is_false(json_object_get(r, "gpu_clock")));
+  good(r);
+  assert_non_null(strstr(device(b)->log, "cfffffELES"));
+  assert_null(strstr(device(b)->log, "cffffffE"));
+}
+
+/* ---- anything ---- */
+
+/* A seeded generator of its own: the tests must not depend on the code under test. */
+static uint64_t draw(uint64_t *state) {
+  *state ^= *state << 13;
+  *state ^= *state >> 7;
+  *state ^= *state << 17;
+  return *state;
+}
+
+static json_t *random_value(uint64_t *s, int depth) {
+  static const char *words[] = {"x",
+                                "input",
+                                "state",
+                                "output",
+                                "fake",
+                                "saxpy",
+                                "cold",
+                                "hot",
+                                "batch",
+                                "NaN",
+                                "18446744073709551615",
+                                "-1",
+                                "",
+                                "nothing",
+                                "trap"};
+  static const json_int_t numbers[] = {0,     1,          2,          7,         8,        64,
+                                       255,   256,        4096,       65535,     65536,    -1,
+                                       -4096, 4294967295, 4294967296, INT64_MAX, INT64_MIN};
+  switch (draw(s) % (depth > 0 ? 9 : 6)) {
+  case 0: return json_null();
+  case 1: return json_boolean(draw(s) & 1);
+  case 2: return json_real(draw(s) & 1 ? 1e300 : -0.5);
+  case 3: return json_string(words[draw(s) % (sizeof words / sizeof *words)]);
+  case 4:
+  case 5: return json_integer(numbers[draw(s) % (sizeof numbers / sizeof *numbers)]);
+  case 6: {
+    json_t *list = json_array();
+    for (uint64_t n = draw(s) % 4; n > 0; n--)
+      json_array_append_new(list, random_value(s, depth - 1));
+    return list;
+  }
+  default: {
+    static const char *keys[] = {"op",     "i",    "f",    "u",     "buffer", "offset",
+                                 "launch", "grid", "args", "index", "at"};
+    json_t *object = json_object();
+    for (uint64_t n = draw(s) % 4; n > 0; n--)
+      json_object_set_new(object, keys[draw(s) % (sizeof keys / sizeof *keys)],
+                          random_value(s, depth - 1));
+    return object;
+  }
+  }
+}
+
+/* Replace one value somewhere in `json` by a random one. */
+static void mutate(json_t *json, uint64_t *s) {
+  size_t n = json_is_object(json) ? json_object_size(json) : json_array_size(json);
+  if (n == 0) return;
+  size_t pick = draw(s) % n;
+  const char *key = NULL;
+  json_t *child = NULL;
+  if (json_is_object(json)) {
+    void *at = json_object_iter(json);
+    while (pick--) at = json_object_iter_next(json, at);
+    key = json_object_iter_key(at);
+    child = json_object_iter_value(at);
+  } else {
+    child = json_array_get(json, pick);
+  }
+  if ((json_is_object(child) || json_is_array(child)) && draw(s) % 4) {
+    mutate(child, s);
+  } else if (key) {
+    char copy[64];
+    snprintf(copy, sizeof copy, "%s", key);
+    if (draw(s) % 8 == 0)
+      json_object_del(json, copy);
+    else
+      json_object_set_new(json, copy, random_value(s, 2));
+  } else {
+    json_array_set_new(json, pick, random_value(s, 2));
+  }
+}
+
+static const char *seeds[] = {
+    "{\"op\":\"open\",\"device\":\"fake\",\"limit_s\":1,\"workers\":0,\"seed\":1}",
+    "{\"op\":\"load\",\"image\":\"fake\",\"name\":\"x\"}",
+    "{\"op\":\"buffers\",\"sets\":2,\"buffers\":[{\"name\":\"x\",\"bytes\":64,\"role\":\"input\","
+    "\"at\":0},"
+    "{\"name\":\"t\",\"bytes\":64,\"role\":\"state\",\"fill\":1},{\"name\":\"y\",\"bytes\":64,"
+    "\"role\":\"output\"}]}",
+    "{\"op\":\"run\",\"set\":1,\"poison\":1,\"seed\":\"3\",\"plan\":[{\"launch\":\"saxpy\","
+    "\"grid\":[1,1,1],"
+    "\"block\":[1,1,1],\"args\":[{\"buffer\":1},{\"buffer\":0,\"offset\":4},{\"f\":1},{\"i\":3}]},"
+    "{\"memset\":2,\"byte\":1,\"bytes\":3,\"offset\":1},{\"copy\":[2,0],\"bytes\":5}]}",
+    "{\"op\":\"run\",\"set\":0,\"plan\":[{\"launch\":\"wild\",\"grid\":[1],\"block\":[1],"
+    "\"args\":[{\"buffer\":1},{\"i\":70}]}]}",
+    "{\"op\":\"read\",\"set\":0,\"buffers\":[{\"index\":0,\"at\":0},{\"index\":2,\"at\":4096}]}",
+    "{\"op\":\"time\",\"method\":\"batch\",\"sets\":[0,1],\"batch\":2,\"poison\":7,\"warmup\":1,"
+    "\"plan\":[{\"launch\":\"nothing\",\"grid\":[1],\"block\":[1],\"args\":[]}]}",
+    "{\"op\":\"time\",\"method\":\"cold\",\"sets\":[0,1],\"poison\":7,\"plan\":[]}",
+};
+
+/* A pg_error is a reply of at most a few KiB; the rest is bounded by the limits on lists. */
+static void reply_is_sane(json_t *reply) {
+  assert_true(json_is_object(reply));
+  assert_true(json_is_boolean(json_object_get(reply, "ok")));
+  if (json_is_false(json_object_get(reply, "ok"))) {
+    assert_int_not_equal(pg_code_parse(error_field(reply, "code")), PG_CODE_COUNT);
+    assert_string_not_equal(error_field(reply, "code"), "internal");
+    assert_string_not_equal(error_field(reply, "message"), "");
+  }
+  char *text = json_dumps(reply, 0);
+  assert_non_null(text);
+  assert_true(strlen(text) < 1 << 20);
+  free(text);
+}
+
+static void any_request_gets_a_sane_answer(void **state) {
+  bench *b = *state;
+  uint64_t s = 20260101;
+  int succeeded = 0;
+  for (int round = 0; round < 20000; round++) {
+    json_t *request = json_loads(seeds[draw(&s) % (sizeof seeds / sizeof *seeds)], 0, NULL);
+    for (uint64_t n = draw(&s) % 4; n > 0; n--) mutate(request, &s);
+    json_t *reply = pg_runner_handle(b->runner, request);
+    reply_is_sane(reply);
+    succeeded += json_is_true(json_object_get(reply, "ok"));
+    json_decref(reply);
+    json_decref(request);
+    if (b->runner->device) assert_int_equal(device(b)->violations, 0);
+  }
+  assert_in_range(succeeded, 2000, 18000); /* else the mutations reach nothing, or change nothing */
+  good(ask(b, "{'op':'open','device':'fake'}"));
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test_setup_teardown(open_says_what_the_device_is, setup, teardown),
+      cmocka_unit_test(requests_need_what_comes_before_them),
+      cmocka_unit_test_setup_teardown(load_lists_kernels_with_their_parameters, setup, teardown),
+      cmocka_unit_test_setup_teardown(a_module_that_does_not_load_leaves_the_old_one, setup,
+                                      teardown),
+      cmocka_unit_test_setup_teardown(inputs_exist_once_and_state_and_outputs_once_a_set, setup,
+                                      teardown),
+      cmocka_unit_test_setup_teardown(a_run_computes_and_read_brings_it_back, setup, teardown),
+      cmocka_unit_test_setup_teardown(every_run_starts_from_the_initial_state_and_poisoned_outputs,
+                                      setup, teardown),
+      cmocka_unit_test_setup_teardown(sets_are_independent, setup, teardown),
+      cmocka_unit_test_setup_teardown(empty_buffers_are_buffers, setup, teardown),
+      cmocka_unit_test(too_much_memory_is_said_and_nothing_stays),
+      cmocka_unit_test_setup_teardown(contents_must_lie_in_shared_memory, setup, teardown),
+      cmocka_unit_test_setup_teardown(descriptions_of_buffers_are_checked, setup, teardown),
+      cmocka_unit_test_setup_teardown(a_write_beside_a_buffer_is_found, setup, teardown),
+      cmocka_unit_test_setup_teardown(canaries_follow_the_seed_and_differ_between_zones, setup,
+                                      teardown),
+      cmocka_unit_test_setup_teardown(a_changed_input_is_named, setup, teardown),
+      cmocka_unit_test_setup_teardown(a_changed_master_is_found, setup, teardown),
+      cmocka_unit_test_setup_teardown(arguments_are_packed_as_the_kernel_asks, setup, teardown),
+      cmocka_unit_test_setup_teardown(launches_that_cannot_be_are_refused, setup, teardown),
+      cmocka_unit_test_setup_teardown(a_buffer_goes_into_eight_bytes_of_unknown_kind, setup,
+                                      teardown),
+      cmocka_unit_test_setup_teardown(memset_and_copy_do_what_they_say, setup, teardown),
+      cmocka_unit_test_setup_teardown(a_fault_comes_with_all_that_is_known, setup, teardown),
+      cmocka_unit_test_setup_teardown(a_gpu_that_faulted_answers_no_more, setup_gpu, teardown),
+      cmocka_unit_test_setup_teardown(cold_times_the_plan_only_after_reset_and_flush, setup_gpu,
+                                      teardown),
+      cmocka_unit_test_setup_teardown(hot_runs_the_same_plan_first_untimed, setup_gpu, teardown),
+      cmocka_unit_test_setup_teardown(batch_divides_the_time_of_distinct_sets, setup_gpu, teardown),
+      cmocka_unit_test_setup_teardown(a_device_without_a_gpu_clock_is_not_flushed, setup, teardown),
+      cmocka_unit_test_setup_teardown(any_request_gets_a_sane_answer, setup, teardown),
+  };
+  return cmocka_run_group_tests_name("runner", tests, NULL, NULL);
+}
