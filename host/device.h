@@ -198,7 +198,7 @@ int pg_cuda_count(char *why, size_t why_bytes);
 typedef struct pg_compile_request {
   const char *source;  /* the text */
   const char *name;    /* its file name: messages and .file directives carry it */
-  const char *arch;    /* "compute_90"; NULL: the lowest that this NVRTC still knows and perigee needs */
+  const char *arch;    /* "compute_80"; NULL: compute_90, what the simulator presents */
   const char *const *options; /* further NVRTC options, e.g. "-DBLOCK=256", "-Ikernels" */
   int option_count;
   const char *const *expressions; /* template instances to keep, e.g. "saxpy<float, 4>" */

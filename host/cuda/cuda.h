@@ -4,7 +4,8 @@
 
 #include "../device.h"
 
-/* Device `ordinal`, on its primary context (which libraries share). PG_ENVIRONMENT without driver or GPU. */
+/* Device `ordinal`, on its primary context (which libraries share). PG_ENVIRONMENT without driver
+ * or GPU. */
 pg_code pg_cuda_open(int ordinal, pg_device **out, pg_error *error);
 
 #endif

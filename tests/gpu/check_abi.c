@@ -1,0 +1,48 @@
+/* Compares our declarations of the driver API (host/cuda/driver.h) with the vendor's header: every
+ * number by a static assertion, every function type by an assignment. Compiling it is the test; it
+ * is never run. cc -std=c11 -Werror -fsyntax-only -Ihost -I/usr/local/cuda/include
+ * tests/gpu/check_abi.c */
+#include <cuda.h>
+
+#include "cuda/driver.h"
+
+#if CUDA_VERSION < 13000
+#error \
+    "check_abi.c needs cuda.h of CUDA 13.0 or newer: older ones lack functions that driver.h names"
+#endif
+
+#define PG_X(name, number, sticky, code) \
+  _Static_assert(number == CUDA_ERROR_##name, "CUDA_ERROR_" #name);
+PG_CU_ERRORS(PG_X)
+#undef PG_X
+#define PG_X(name, number) \
+  _Static_assert(number == CU_DEVICE_ATTRIBUTE_##name, "CU_DEVICE_ATTRIBUTE_" #name);
+PG_CU_ATTRIBUTES(PG_X)
+#undef PG_X
+#define PG_X(name, number) \
+  _Static_assert(number == CU_FUNC_ATTRIBUTE_##name, "CU_FUNC_ATTRIBUTE_" #name);
+PG_CU_FUNC_ATTRIBUTES(PG_X)
+#undef PG_X
+#define PG_X(name, number) _Static_assert(number == CU_JIT_##name, "CU_JIT_" #name);
+PG_CU_JIT_OPTIONS(PG_X)
+#undef PG_X
+
+_Static_assert(sizeof(cu_result) == sizeof(CUresult), "CUresult");
+#define SAME(ours, theirs) _Static_assert((int)(ours) == (int)(theirs), #theirs)
+SAME(PG_CU_LAUNCH_END, CU_LAUNCH_PARAM_END_AS_INT);
+SAME(PG_CU_LAUNCH_BUFFER_POINTER, CU_LAUNCH_PARAM_BUFFER_POINTER_AS_INT);
+SAME(PG_CU_LAUNCH_BUFFER_SIZE, CU_LAUNCH_PARAM_BUFFER_SIZE_AS_INT);
+SAME(PG_CU_STREAM_DEFAULT, CU_STREAM_DEFAULT);
+SAME(PG_CU_STREAM_NON_BLOCKING, CU_STREAM_NON_BLOCKING);
+SAME(PG_CU_EVENT_DEFAULT, CU_EVENT_DEFAULT);
+SAME(PG_CU_EVENT_DISABLE_TIMING, CU_EVENT_DISABLE_TIMING);
+SAME(PG_CU_HOST_PORTABLE, CU_MEMHOSTALLOC_PORTABLE);
+
+/* The handles are the same typedefs (C11 lets a typedef be repeated, but only identically), so what
+ * is left is that each symbol has the type that its slot is called through. */
+void check_types(pg_driver *driver);
+void check_types(pg_driver *driver) {
+#define PG_X(presence, name, symbol, arguments) driver->name = symbol;
+  PG_DRIVER_CALLS(PG_X)
+#undef PG_X
+}
