@@ -56,12 +56,12 @@ TASKS ?= hash/tsdf_allocate hash/tsdf_update hash/tsdf_fuse vector/saxpy
 
 .PHONY: run
 run: deps-run ## install what is missing, build, run the benchmarks (TASKS="..." ARGS="...")
-	+@$(PARALLEL) build
+	@$(PARALLEL) build
 	@$(BUILD)/perigee run $(TASKS) $(ARGS)
 
 .PHONY: test
 test: deps-test ## install what is missing, build, run every test (ONLY=pattern: only these suites)
-	@BUILD=$(BUILD) CC="$(CC)" tests/run $(ONLY)
+	@MAKE="$(PARALLEL)" BUILD=$(BUILD) tests/run $(ONLY)
 
 .PHONY: test-gpu
 test-gpu: build ## tests that need an NVIDIA GPU
@@ -83,7 +83,7 @@ SANITIZE := -fsanitize=address,undefined -fno-omit-frame-pointer -fno-sanitize-r
 
 .PHONY: asan
 asan: ## the same in build/asan, with AddressSanitizer and UBSan
-	+@$(PARALLEL) BUILD=$(BUILD)/asan CFLAGS="-O1 -g" VEC_FLAGS= SAN="$(SANITIZE)" build tests
+	@$(PARALLEL) BUILD=$(BUILD)/asan CFLAGS="-O1 -g" VEC_FLAGS= SAN="$(SANITIZE)" build tests
 
 # Each tests/fuzz/fuzz_NAME.c has LLVMFuzzerTestOneInput; its seeds are in tests/fuzz/corpus/NAME and stay as they are.
 FUZZERS := $(patsubst tests/fuzz/fuzz_%.c,%,$(wildcard tests/fuzz/fuzz_*.c))
@@ -92,7 +92,7 @@ FUZZ_SECONDS ?= 30
 
 .PHONY: fuzz run-fuzzers
 fuzz: ## fuzz what reads foreign bytes, FUZZ_SECONDS=30 in all (needs clang)
-	+@$(PARALLEL) BUILD=$(BUILD)/fuzz CC=clang CFLAGS="-O1 -g" SAN="$(SANITIZE) -fsanitize=fuzzer-no-link" run-fuzzers
+	@$(PARALLEL) BUILD=$(BUILD)/fuzz CC=clang CFLAGS="-O1 -g" SAN="$(SANITIZE) -fsanitize=fuzzer-no-link" run-fuzzers
 
 run-fuzzers: $(FUZZERS:%=$(BUILD)/fuzz_%)
 	@for name in $(FUZZERS); do \

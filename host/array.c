@@ -2,12 +2,12 @@
  * What fills, reduces and converts them is in fill.c and reduce.c. */
 #include "array.h"
 
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
-enum { ALIGNMENT = 64, LARGE = 256 << 20 };
+enum { ALIGNMENT = 64 };
 
 static const char *bytes_text(double bytes, char text[32]) {
   static const char *const units[] = {"bytes", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
@@ -41,47 +41,20 @@ static void set_shape(pg_array *array, int ndim, const int64_t *shape) {
   memcpy(array->shape, shape, (size_t)ndim * sizeof *shape);
 }
 
-/* The number after `label` in a small text file; `absent` when it is not there (or is "max"). */
-static double number_in(const char *path, const char *label, double absent) {
-  char text[4096];
-  FILE *file = fopen(path, "re");
-  if (!file) return absent;
-  text[fread(text, 1, sizeof text - 1, file)] = '\0';
-  fclose(file);
-  const char *at = strstr(text, label);
-  char *end;
-  double value = at ? strtod(at + strlen(label), &end) : 0;
-  return at && end > at + strlen(label) ? value : absent;
-}
-
-/* Bytes that this process can still get: the machine's, or its container's if that is less. */
-static double available_memory(void) {
-  double free_kib = number_in("/proc/meminfo", "MemAvailable:", INFINITY);
-  double limit = number_in("/sys/fs/cgroup/memory.max", "", INFINITY);
-  double used = number_in("/sys/fs/cgroup/memory.stat", "anon ", 0);
-  return fmin(free_kib * 1024, limit - used);
-}
-
-/* Linux promises memory that it lacks and kills the process later, so look before a large request.
- */
-static bool can_fit(size_t bytes, double *available) {
-  *available = bytes < LARGE ? INFINITY : available_memory();
-  return (double)bytes <= *available;
-}
-
 static pg_code allocate(pg_array *array, pg_error *error) {
   size_t rounded = (array->bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
-  double available;
-  char need[32], have[32] = "";
-  if (can_fit(rounded, &available)) array->data = aligned_alloc(ALIGNMENT, rounded);
+  double physical = (double)sysconf(_SC_PHYS_PAGES) * (double)sysconf(_SC_PAGESIZE);
+  char need[32], have[32];
+  /* Linux promises memory that it lacks and kills the process later: refuse what cannot fit. */
+  if ((double)rounded <= physical) array->data = aligned_alloc(ALIGNMENT, rounded);
   if (array->data) {
     memset(array->data, 0, rounded);
     return PG_OK;
   }
-  pg_fail(error, PG_MEMORY, "no memory for an array of %zu x %s: %s (%zu bytes)", array->count,
-          array->dtype.name, bytes_text((double)array->bytes, need), array->bytes);
-  if (available < INFINITY) pg_hint(error, "%s are free", bytes_text(available, have));
-  return PG_MEMORY;
+  return pg_fail(error, PG_MEMORY,
+                 "no memory for an array of %zu x %s, %s (%zu bytes); this machine has %s",
+                 array->count, array->dtype.name, bytes_text((double)array->bytes, need),
+                 array->bytes, bytes_text(physical, have));
 }
 
 pg_code pg_array_new(pg_array *out, const pg_dtype *dtype, int ndim, const int64_t *shape,

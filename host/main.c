@@ -1,6 +1,7 @@
 /* The command `perigee`: opens Lua, finds its library, and hands over to lua/perigee/cli.lua.
  * --version and the worker role end before any of that. */
 #include <signal.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -46,20 +47,11 @@ static pg_code set_paths(lua_State *L, pg_error *error) {
   return PG_OK;
 }
 
-/* Message handler: the text that the user reads. An error table says what, where and how to mend
- * it; anything else is a defect and gets a traceback. Upvalue 1 points to the exit status. */
+/* Keep error tables as they are; give anything else a traceback, for it is a defect. */
 static int on_error(lua_State *L) {
-  int *status = lua_touserdata(L, lua_upvalueindex(1));
-  if (!lua_istable(L, 1)) {
-    luaL_traceback(L, L, luaL_tolstring(L, 1, NULL), 1);
-    return 1;
-  }
-  lua_getfield(L, 1, "code");
-  const char *code = lua_tostring(L, -1);
-  if (code && strcmp(code, pg_code_name(PG_ENVIRONMENT)) == 0) *status = EXIT_ENVIRONMENT;
-  lua_settop(L, 1);
-  if (!lua_getmetatable(L, 1)) luaL_setmetatable(L, PG_ERROR_META);
-  luaL_tolstring(L, 1, NULL);
+  if (lua_istable(L, 1)) return 1;
+  const char *text = luaL_tolstring(L, 1, NULL);
+  luaL_traceback(L, L, text, 1);
   return 1;
 }
 
@@ -90,6 +82,20 @@ static int run(lua_State *L) {
   return 1;
 }
 
+/* The error object on top of the stack, on stderr. */
+static int report(lua_State *L) {
+  int status = EXIT_USAGE;
+  if (lua_istable(L, -1)) {
+    lua_getfield(L, -1, "code");
+    const char *code = lua_tostring(L, -1);
+    if (code && strcmp(code, pg_code_name(PG_ENVIRONMENT)) == 0) status = EXIT_ENVIRONMENT;
+    lua_pop(L, 1);
+  }
+  fflush(stdout);
+  fprintf(stderr, "perigee: %s\n", luaL_tolstring(L, -1, NULL));
+  return status;
+}
+
 /* Output that was lost is a failure: a full disk, a closed descriptor. */
 static int finish(int status) {
   if (fflush(stdout) == 0 && !ferror(stdout)) return status;
@@ -110,18 +116,11 @@ int main(int argc, char **argv) {
     fprintf(stderr, "perigee: no memory for the Lua state\n");
     return EXIT_ENVIRONMENT;
   }
-  int status = EXIT_USAGE;
-  lua_pushlightuserdata(L, &status);
-  lua_pushcclosure(L, on_error, 1);
+  lua_pushcfunction(L, on_error);
   lua_pushcfunction(L, run);
   lua_pushinteger(L, argc);
   lua_pushlightuserdata(L, argv);
-  if (lua_pcall(L, 2, 1, 1) == LUA_OK) {
-    status = (int)lua_tointeger(L, -1);
-  } else {
-    fflush(stdout);
-    fprintf(stderr, "perigee: %s\n", lua_tostring(L, -1));
-  }
+  int status = lua_pcall(L, 2, 1, 1) == LUA_OK ? (int)lua_tointeger(L, -1) : report(L);
   lua_close(L);
   return finish(status);
 }

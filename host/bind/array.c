@@ -17,14 +17,13 @@ pg_array *pg_lua_test_array(lua_State *L, int arg) {
 
 pg_array *pg_lua_check_array(lua_State *L, int arg, int scalar) {
   pg_array *array = pg_lua_test_array(L, arg);
-  char expected[32] = "array", what[PG_DESCRIPTION_MAX];
+  char expected[32] = "array";
   if (scalar >= 0)
     snprintf(expected, sizeof expected, "array of %s", pg_scalar_name((pg_scalar)scalar));
   if (!array) pg_lua_argument(L, arg, expected);
   if (scalar < 0 || array->dtype.scalar == (pg_scalar)scalar) return array;
   pg_error error;
-  pg_lua_describe_argument(L, arg, what);
-  pg_fail(&error, PG_INVALID, "%s: expected %s, got array of %s", what, expected,
+  pg_fail(&error, PG_INVALID, "argument #%d: expected %s, got array of %s", arg, expected,
           array->dtype.name);
   pg_lua_raise(L, &error);
   return NULL;
@@ -37,13 +36,6 @@ static pg_array *push_box(lua_State *L) {
   return array;
 }
 
-/* Lua's collector does not see the memory behind an array: tell it, so that garbage does not pile
- * up. */
-static void account(lua_State *L, size_t bytes) {
-  size_t kilobytes = bytes / 1024;
-  if (kilobytes >= 64) lua_gc(L, LUA_GCSTEP, kilobytes < INT_MAX ? (int)kilobytes : INT_MAX);
-}
-
 pg_array *pg_lua_new_array(lua_State *L, const pg_dtype *dtype, int ndim, const int64_t *shape) {
   pg_error error;
   pg_array *array = push_box(L);
@@ -53,7 +45,6 @@ pg_array *pg_lua_new_array(lua_State *L, const pg_dtype *dtype, int ndim, const 
     code = pg_array_new(array, dtype, ndim, shape, &error);
   }
   if (code) pg_lua_raise(L, &error);
-  account(L, array->bytes);
   return array;
 }
 
@@ -501,31 +492,6 @@ static int core_array(lua_State *L) {
   return 1;
 }
 
-/* core.from_list(dtype, list [, shape]): shape defaults to the list's length. */
-static int core_from_list(lua_State *L) {
-  pg_dtype dtype;
-  int64_t shape[PG_DIM_MAX];
-  int ndim = 1;
-  pg_lua_check_dtype(L, 1, &dtype);
-  if (!lua_istable(L, 2)) pg_lua_argument(L, 2, "list of values");
-  lua_settop(L, 3);
-  shape[0] = luaL_len(L, 2);
-  if (!lua_isnil(L, 3)) ndim = pg_lua_check_shape(L, 3, shape);
-  const pg_array *array = pg_lua_new_array(L, &dtype, ndim, shape);
-  if ((lua_Integer)array->count != luaL_len(L, 2)) {
-    pg_error error;
-    pg_fail(&error, PG_INVALID, "a shape of %zu elements does not fit a list of %lld", array->count,
-            (long long)luaL_len(L, 2));
-    return pg_lua_raise(L, &error);
-  }
-  for (size_t i = 0; i < array->count; i++) {
-    lua_geti(L, 2, (lua_Integer)i + 1);
-    lua_replace(L, 3); /* an argument's place, which messages can name */
-    pg_lua_read_element(L, 3, &dtype, element(array, i));
-  }
-  return 1;
-}
-
 /* core.from_bytes(dtype, shape, bytes) */
 static int core_from_bytes(lua_State *L) {
   pg_dtype dtype;
@@ -590,7 +556,6 @@ static void make_metatable(lua_State *L) {
 void pg_bind_array(lua_State *L) {
   static const luaL_Reg functions[] = {{"array", core_array},
                                        {"from_bytes", core_from_bytes},
-                                       {"from_list", core_from_list},
                                        {"is_array", core_is_array},
                                        {NULL, NULL}};
   pg_bind_dtype(L);

@@ -2,7 +2,6 @@
  * luaopen_perigee_core is what `require "perigee.core"` runs. */
 #include "bind.h"
 #include "home.h"
-#include "value.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -22,18 +21,12 @@ void pg_lua_push_error(lua_State *L, const pg_error *error) {
   luaL_setmetatable(L, PG_ERROR_META);
 }
 
-static bool is_library(const lua_Debug *frame) {
-  return strstr(frame->source, "/lua/perigee/") != NULL;
-}
-
-/* "file:line" of the nearest Lua function that is not perigee's own library: the script that passed
- * the wrong thing is where it must be mended. "" when only the library is running, as for a command:
- * a place in it would say nothing to a user. */
+/* "file:line" of the nearest Lua function on the stack, or "". */
 static void set_lua_place(lua_State *L, char where[PG_WHERE_MAX]) {
   lua_Debug frame;
   for (int level = 0; lua_getstack(L, level, &frame); level++) {
     lua_getinfo(L, "Sl", &frame);
-    if (frame.currentline <= 0 || is_library(&frame)) continue;
+    if (frame.currentline <= 0) continue;
     snprintf(where, PG_WHERE_MAX, "%s:%d", frame.short_src, frame.currentline);
     return;
   }
@@ -47,7 +40,7 @@ int pg_lua_raise(lua_State *L, const pg_error *error) {
 }
 
 /* "float" only where an integer was expected: elsewhere it would be confusing. */
-const char *pg_lua_type_name(lua_State *L, int arg, const char *expected) {
+static const char *type_name(lua_State *L, int arg, const char *expected) {
   if (luaL_getmetafield(L, arg, "__name") == LUA_TSTRING) return lua_tostring(L, -1);
   if (lua_type(L, arg) == LUA_TLIGHTUSERDATA) return "light userdata";
   if (lua_type(L, arg) == LUA_TNUMBER && !lua_isinteger(L, arg) &&
@@ -56,27 +49,23 @@ const char *pg_lua_type_name(lua_State *L, int arg, const char *expected) {
   return luaL_typename(L, arg);
 }
 
-void pg_lua_describe_argument(lua_State *L, int arg, char text[PG_DESCRIPTION_MAX]) {
-  lua_Debug frame = {0};
-  if (lua_getstack(L, 0, &frame)) lua_getinfo(L, "n", &frame);
-  const char *name = frame.name ? frame.name : "?", *what = frame.namewhat ? frame.namewhat : "";
-  if (strcmp(what, "metamethod") == 0) { /* a[i] = v and the like */
-    snprintf(text, PG_DESCRIPTION_MAX, arg == 3 ? "bad value for an element" : "bad operand");
-    return;
-  }
-  if (strcmp(what, "method") == 0) arg--; /* the object before the colon does not count */
-  if (arg == 0)
-    snprintf(text, PG_DESCRIPTION_MAX, "bad object before ':%.60s'", name);
-  else
-    snprintf(text, PG_DESCRIPTION_MAX, "bad argument #%d to '%.60s'", arg, name);
-}
-
 int pg_lua_argument(lua_State *L, int arg, const char *expected) {
   pg_error error;
-  char what[PG_DESCRIPTION_MAX];
-  pg_lua_describe_argument(L, arg, what);
-  pg_fail(&error, PG_INVALID, "%s: expected %s, got %s", what, expected,
-          pg_lua_type_name(L, arg, expected));
+  lua_Debug frame;
+  const char *got = type_name(L, arg, expected);
+  if (!lua_getstack(L, 0, &frame)) {
+    pg_fail(&error, PG_INVALID, "bad argument #%d: expected %s, got %s", arg, expected, got);
+    return pg_lua_raise(L, &error);
+  }
+  lua_getinfo(L, "n", &frame);
+  const char *name = frame.name ? frame.name : "?";
+  if (strcmp(frame.namewhat, "method") == 0) arg--; /* the object before the colon does not count */
+  if (arg == 0)
+    pg_fail(&error, PG_INVALID, "bad object before ':%s': expected %s, got %s", name, expected,
+            got);
+  else
+    pg_fail(&error, PG_INVALID, "bad argument #%d to '%s': expected %s, got %s", arg, name,
+            expected, got);
   return pg_lua_raise(L, &error);
 }
 
@@ -154,7 +143,6 @@ int luaopen_perigee_core(lua_State *L) {
   lua_pushcfunction(L, core_error);
   lua_setfield(L, -2, "error");
   pg_bind_array(L);
-  pg_bind_arith(L);
   pg_bind_compare(L);
   pg_bind_json(L);
   pg_bind_sys(L);

@@ -35,7 +35,6 @@ PG_API int pg_lua_check_shape(lua_State *L, int arg, int64_t shape[PG_DIM_MAX]);
 
 /* Each adds its functions to the table on top of the stack. */
 void pg_bind_array(lua_State *L);
-void pg_bind_arith(lua_State *L); /* operators of arrays */
 void pg_bind_compare(lua_State *L); /* compare, statistics, random numbers, hash */
 void pg_bind_json(lua_State *L);
 void pg_bind_sys(lua_State *L);

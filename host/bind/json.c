@@ -17,51 +17,38 @@ enum { DEPTH_MAX = 100 };
 
 /* ---- Lua to JSON ---- */
 
-/* Keys and indices that lead to the value at hand, so that a complaint can name it. */
 typedef struct encoder {
   lua_State *L;
   int depth;
-  struct {
-    const char *key; /* NULL: an item of a list */
-    lua_Integer index;
-  } path[DEPTH_MAX + 1];
 } encoder;
 
 static json_t *encode(encoder *e, int index);
 
-static int refuse(const encoder *e, const char *problem) {
+static int refuse(lua_State *L, const char *what) {
   pg_error error;
-  char path[256] = "value";
-  size_t used = strlen(path);
-  for (int i = 1; i <= e->depth && used < sizeof path - 1; i++) {
-    int more = e->path[i].key ? snprintf(path + used, sizeof path - used, ".%s", e->path[i].key)
-                              : snprintf(path + used, sizeof path - used, "[%lld]",
-                                         (long long)e->path[i].index);
-    used += (size_t)more;
-  }
-  pg_fail(&error, PG_INVALID, "cannot write JSON: %s %s", path, problem);
-  return pg_lua_raise(e->L, &error);
+  pg_fail(&error, PG_INVALID, "cannot write JSON: %s", what);
+  return pg_lua_raise(L, &error);
 }
 
-/* A value that jansson could not make: out of memory. */
-static json_t *made(const encoder *e, json_t *value) {
-  if (!value) luaL_error(e->L, "not enough memory");
+/* A value that jansson could not make: out of memory, which Lua then reports. */
+static json_t *made(lua_State *L, json_t *value) {
+  if (!value) luaL_error(L, "not enough memory");
   return value;
 }
 
-static json_t *encode_string(const encoder *e, int index) {
+static json_t *encode_string(lua_State *L, int index) {
   size_t length;
-  const char *text = lua_tolstring(e->L, index, &length);
-  json_t *value = json_stringn(text, length);
-  if (!value) refuse(e, "is a string that is not valid UTF-8");
+  const char *text = lua_tolstring(L, index, &length);
+  json_t *value = json_stringn(text, length); /* refuses what is not UTF-8 */
+  if (!value) refuse(L, "a string is not valid UTF-8");
   return value;
 }
 
-static json_t *encode_number(const encoder *e, int index) {
-  if (lua_isinteger(e->L, index)) return made(e, json_integer(lua_tointeger(e->L, index)));
-  double number = lua_tonumber(e->L, index);
-  if (isfinite(number)) return made(e, json_real(number));
-  return made(e, json_string(isnan(number) ? "NaN" : number > 0 ? "Infinity" : "-Infinity"));
+static json_t *encode_number(lua_State *L, int index) {
+  if (lua_isinteger(L, index)) return made(L, json_integer(lua_tointeger(L, index)));
+  double number = lua_tonumber(L, index);
+  if (isfinite(number)) return made(L, json_real(number));
+  return made(L, json_string(isnan(number) ? "NaN" : number > 0 ? "Infinity" : "-Infinity"));
 }
 
 static bool is_marked_array(lua_State *L, int index) {
@@ -72,43 +59,38 @@ static bool is_marked_array(lua_State *L, int index) {
   return marked;
 }
 
-/* A list has the keys 1..n and nothing else. An empty table is an object unless it is marked. */
+/* A list: keys 1..n and nothing else. An empty table is an object unless it is marked. */
 static bool is_list(lua_State *L, int index) {
   return is_marked_array(L, index) || lua_rawlen(L, index) > 0;
 }
-
-static const char not_a_container[] =
-    "is a table that is neither a list (keys 1 to n) nor an object (names)";
 
 static void encode_items(encoder *e, int index, json_t *list) {
   lua_State *L = e->L;
   lua_Unsigned length = lua_rawlen(L, index), pairs = 0;
   for (lua_pushnil(L); lua_next(L, index); lua_pop(L, 1)) pairs++;
-  if (pairs != length) refuse(e, not_a_container);
-  e->depth++;
+  if (pairs != length)
+    refuse(L, "a table is neither a list (keys 1 to n) nor an object (string keys)");
   for (lua_Unsigned i = 1; i <= length; i++) {
-    e->path[e->depth].key = NULL;
-    e->path[e->depth].index = (lua_Integer)i;
     lua_rawgeti(L, index, (lua_Integer)i);
-    if (json_array_append_new(list, encode(e, lua_gettop(L)))) luaL_error(L, "not enough memory");
+    if (json_array_append_new(list, encode(e, lua_gettop(L))) != 0) refuse(L, "not enough memory");
     lua_pop(L, 1);
   }
-  e->depth--;
 }
 
 static void encode_members(encoder *e, int index, json_t *object) {
   lua_State *L = e->L;
   for (lua_pushnil(L); lua_next(L, index); lua_pop(L, 1)) {
-    if (lua_type(L, -2) != LUA_TSTRING) refuse(e, not_a_container);
+    if (lua_type(L, -2) != LUA_TSTRING)
+      refuse(L, "a table is neither a list (keys 1 to n) nor an object (string keys)");
     const char *key = lua_tostring(L, -2);
-    if (strlen(key) != lua_rawlen(L, -2)) refuse(e, "has a name with a zero byte in it");
-    e->path[++e->depth].key = key;
-    json_t *member = encode(e, lua_gettop(L));
-    if (json_object_set_new(object, key, member)) refuse(e, "has a name that is not valid UTF-8");
-    e->depth--;
+    if (strlen(key) != lua_rawlen(L, -2)) refuse(L, "a key contains a zero byte");
+    /* Only UTF-8 is accepted, and the value is consumed in any case. */
+    if (json_object_set_new(object, key, encode(e, lua_gettop(L))) != 0)
+      refuse(L, "a key is not valid UTF-8");
   }
 }
 
+/* Containers are boxed before they are filled. */
 static json_t **push_box(lua_State *L) {
   json_t **box = lua_newuserdatauv(L, sizeof *box, 0);
   *box = NULL;
@@ -116,14 +98,13 @@ static json_t **push_box(lua_State *L) {
   return box;
 }
 
-/* Boxed while it is being filled, for that may raise. */
 static json_t *encode_table(encoder *e, int index) {
   lua_State *L = e->L;
-  if (e->depth == DEPTH_MAX) refuse(e, "is nested deeper than 100 levels, or in a cycle");
+  if (++e->depth > DEPTH_MAX) refuse(L, "tables are nested deeper than 100 levels, or in a cycle");
   luaL_checkstack(L, 8, "JSON");
   bool list = is_list(L, index);
   json_t **box = push_box(L);
-  *box = made(e, list ? json_array() : json_object());
+  *box = made(L, list ? json_array() : json_object());
   if (list)
     encode_items(e, index, *box);
   else
@@ -131,6 +112,7 @@ static json_t *encode_table(encoder *e, int index) {
   json_t *value = *box;
   *box = NULL;
   lua_pop(L, 1);
+  e->depth--;
   return value;
 }
 
@@ -139,17 +121,17 @@ static json_t *encode(encoder *e, int index) {
   switch (lua_type(L, index)) {
   case LUA_TNIL: return json_null();
   case LUA_TBOOLEAN: return json_boolean(lua_toboolean(L, index));
-  case LUA_TNUMBER: return encode_number(e, index);
-  case LUA_TSTRING: return encode_string(e, index);
+  case LUA_TNUMBER: return encode_number(L, index);
+  case LUA_TSTRING: return encode_string(L, index);
   case LUA_TTABLE: return encode_table(e, index);
   case LUA_TLIGHTUSERDATA:
     if (!lua_touserdata(L, index)) return json_null();
     break;
   default: break;
   }
-  char problem[64];
-  snprintf(problem, sizeof problem, "is a %s, which JSON does not have", luaL_typename(L, index));
-  refuse(e, problem);
+  char what[64];
+  snprintf(what, sizeof what, "a value of type %s has no form in JSON", luaL_typename(L, index));
+  refuse(L, what);
   return NULL;
 }
 
@@ -179,13 +161,13 @@ static int core_json_encode(lua_State *L) {
   flags |= lua_toboolean(L, 2) ? JSON_INDENT(2) : JSON_COMPACT;
   lua_settop(L, 1);
   json_t **box = push_box(L);
-  encoder e = {.L = L, .depth = 0};
+  encoder e = {.L = L};
   *box = encode(&e, 1);
   text t = {0};
   int failed = json_dump_callback(*box, append, &t, flags);
   if (!failed) lua_pushlstring(L, t.at, t.length);
   free(t.at);
-  return failed ? luaL_error(L, "not enough memory") : 1;
+  return failed ? refuse(L, "not enough memory") : 1;
 }
 
 /* ---- JSON to Lua ---- */

@@ -125,84 +125,59 @@ void pg_lua_push_element(lua_State *L, const pg_dtype *dtype, const void *at) {
   }
 }
 
-/* Where a value goes, for messages: an argument of the running function, a field in it. */
-typedef struct target {
-  lua_State *L;
-  int arg;
-  const char *field; /* NULL: the argument itself */
-} target;
-
-static int refuse(const target *t, pg_code code, const char *problem) {
+static int bad_value(lua_State *L, int index, const char *field, const char *expected) {
   pg_error error;
-  char what[PG_DESCRIPTION_MAX];
-  pg_lua_describe_argument(t->L, t->arg, what);
-  if (t->field)
-    pg_fail(&error, code, "%s: field '%s': %s", what, t->field, problem);
-  else
-    pg_fail(&error, code, "%s: %s", what, problem);
-  return pg_lua_raise(t->L, &error);
+  pg_fail(&error, PG_INVALID, "%s%s%sexpected %s, got %s", field ? "field '" : "",
+          field ? field : "", field ? "': " : "", expected, luaL_typename(L, index));
+  return pg_lua_raise(L, &error);
 }
 
-static int refuse_type(const target *t, int index, const char *expected) {
-  char problem[128];
-  snprintf(problem, sizeof problem, "expected %s, got %s", expected,
-           pg_lua_type_name(t->L, index, expected));
-  return refuse(t, PG_INVALID, problem);
-}
-
-static void read_integer(const target *t, int index, pg_scalar scalar, void *at) {
+static void read_integer(lua_State *L, int index, pg_scalar scalar, const char *field, void *at) {
   int ok = 0;
-  lua_Integer value = lua_type(t->L, index) == LUA_TNUMBER ? lua_tointegerx(t->L, index, &ok) : 0;
-  if (!ok) refuse_type(t, index, "integer");
+  lua_Integer value = lua_type(L, index) == LUA_TNUMBER ? lua_tointegerx(L, index, &ok) : 0;
+  if (!ok)
+    bad_value(L, index, field,
+              lua_isnumber(L, index) ? "a number with an integer value" : "integer");
   pg_store_i64(scalar, at, value);
   if (pg_load_i64(scalar, at) == value) return;
-  char problem[64];
-  snprintf(problem, sizeof problem, "integer %lld is outside %s", (long long)value,
-           pg_scalar_name(scalar));
-  refuse(t, PG_RANGE, problem);
+  pg_error error;
+  pg_fail(&error, PG_RANGE, "%s%s%sinteger %lld is outside %s", field ? "field '" : "",
+          field ? field : "", field ? "': " : "", (long long)value, pg_scalar_name(scalar));
+  pg_lua_raise(L, &error);
 }
 
-static void read_float(const target *t, int index, pg_scalar scalar, void *at) {
-  if (lua_type(t->L, index) != LUA_TNUMBER) refuse_type(t, index, "number");
-  /* An integer beyond 2^53 is rounded once, not through binary64. */
-  if (lua_isinteger(t->L, index))
-    pg_store_i64(scalar, at, lua_tointeger(t->L, index));
-  else
-    pg_store_f64(scalar, at, lua_tonumber(t->L, index));
-}
-
-static void read_scalar(const target *t, int index, pg_scalar scalar, void *at) {
+static void read_scalar(lua_State *L, int index, pg_scalar scalar, const char *field, void *at) {
   char cls = pg_scalar_class(scalar);
-  if (cls == 'f')
-    read_float(t, index, scalar, at);
-  else if (cls != 'b')
-    read_integer(t, index, scalar, at);
-  else if (lua_isboolean(t->L, index))
-    pg_store_i64(scalar, at, lua_toboolean(t->L, index));
-  else if (lua_type(t->L, index) == LUA_TNUMBER)
-    read_integer(t, index, scalar, at); /* 0 or 1 */
-  else
-    refuse_type(t, index, "boolean");
+  if (cls == 'b' && lua_isboolean(L, index)) {
+    pg_store_i64(scalar, at, lua_toboolean(L, index));
+  } else if (cls == 'b' && lua_type(L, index) != LUA_TNUMBER) {
+    bad_value(L, index, field, "boolean");
+  } else if (cls != 'f') {
+    read_integer(L, index, scalar, field, at);
+  } else if (lua_type(L, index) != LUA_TNUMBER) {
+    bad_value(L, index, field, "number");
+  } else if (lua_isinteger(L, index)) {
+    pg_store_i64(scalar, at, lua_tointeger(L, index)); /* one rounding */
+  } else {
+    pg_store_f64(scalar, at, lua_tonumber(L, index));
+  }
 }
 
 /* The value on top of the stack. */
-static void read_field(target *t, const pg_field *field, char *at) {
-  lua_State *L = t->L;
-  uint32_t size = pg_scalar_size(field->scalar);
-  t->field = field->name;
-  at += field->offset;
+static void read_field(lua_State *L, const pg_field *field, char *at) {
   if (field->count == 1) {
-    read_scalar(t, -1, field->scalar, at);
+    read_scalar(L, -1, field->scalar, field->name, at + field->offset);
     return;
   }
-  if (!lua_istable(L, -1) || lua_rawlen(L, -1) != field->count) {
+  if (!lua_istable(L, -1) || luaL_len(L, -1) != (lua_Integer)field->count) {
     char expected[64];
     snprintf(expected, sizeof expected, "a list of %u values", (unsigned)field->count);
-    refuse_type(t, -1, expected);
+    bad_value(L, -1, field->name, expected);
   }
   for (uint32_t i = 0; i < field->count; i++) {
-    lua_rawgeti(L, -1, i + 1);
-    read_scalar(t, -1, field->scalar, at + i * size);
+    lua_geti(L, -1, i + 1);
+    read_scalar(L, -1, field->scalar, field->name,
+                at + field->offset + i * pg_scalar_size(field->scalar));
     lua_pop(L, 1);
   }
 }
@@ -213,30 +188,26 @@ static const pg_field *find_field(const pg_dtype *dtype, const char *name) {
   return NULL;
 }
 
-static void read_struct(target *t, const pg_dtype *dtype, char *at) {
-  lua_State *L = t->L;
-  if (!lua_istable(L, t->arg)) refuse_type(t, t->arg, "a table of fields");
-  for (lua_pushnil(L); lua_next(L, t->arg); lua_pop(L, 1)) {
-    bool named = lua_type(L, -2) == LUA_TSTRING;
-    const pg_field *field = named ? find_field(dtype, lua_tostring(L, -2)) : NULL;
-    if (field) {
-      read_field(t, field, at);
-      continue;
+static void read_struct(lua_State *L, int index, const pg_dtype *dtype, char *at) {
+  if (!lua_istable(L, index)) bad_value(L, index, NULL, "a table of fields");
+  for (lua_pushnil(L); lua_next(L, index); lua_pop(L, 1)) {
+    const pg_field *field =
+        lua_type(L, -2) == LUA_TSTRING ? find_field(dtype, lua_tostring(L, -2)) : NULL;
+    if (!field) {
+      pg_error error;
+      pg_fail(&error, PG_INVALID, "struct %s has no field '%s'", dtype->name,
+              luaL_tolstring(L, -2, NULL));
+      pg_lua_raise(L, &error);
     }
-    char problem[128];
-    snprintf(problem, sizeof problem, "struct %s has no field '%.60s'", dtype->name,
-             luaL_tolstring(L, -2, NULL));
-    t->field = NULL;
-    refuse(t, PG_INVALID, problem);
+    read_field(L, field, at);
   }
 }
 
-void pg_lua_read_element(lua_State *L, int arg, const pg_dtype *dtype, void *at) {
-  target t = {.L = L, .arg = arg};
+void pg_lua_read_element(lua_State *L, int index, const pg_dtype *dtype, void *at) {
   if (dtype->scalar == PG_STRUCT)
-    read_struct(&t, dtype, at);
+    read_struct(L, lua_absindex(L, index), dtype, at);
   else
-    read_scalar(&t, arg, dtype->scalar, at);
+    read_scalar(L, index, dtype->scalar, NULL, at);
 }
 
 /* ---- dtypes as values ---- */

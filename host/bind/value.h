@@ -7,19 +7,12 @@
 
 #define PG_DTYPE_META "perigee.dtype"
 
-enum { PG_DESCRIPTION_MAX = 96 };
-
-/* "bad argument #2 to 'fill'", as the script counts arguments. */
-void pg_lua_describe_argument(lua_State *L, int arg, char text[PG_DESCRIPTION_MAX]);
-/* Type of the value at `arg` for a message that expected something else. */
-const char *pg_lua_type_name(lua_State *L, int arg, const char *expected);
-
 /* Push an element: an integer, number or boolean; a table by field names for a struct (inline arrays as
  * lists). u64 above 2^63 - 1 comes as its two's complement. */
 void pg_lua_push_element(lua_State *L, const pg_dtype *dtype, const void *at);
-/* Write argument `arg` of the running function to an element. Raises PG_INVALID for a value of the wrong type
+/* Write the Lua value at stack index `index` to an element. Raises PG_INVALID for a value of the wrong type
  * and PG_RANGE for an integer that the dtype does not hold; a struct's missing fields keep their value. */
-void pg_lua_read_element(lua_State *L, int arg, const pg_dtype *dtype, void *at);
+void pg_lua_read_element(lua_State *L, int index, const pg_dtype *dtype, void *at);
 void pg_lua_push_dtype(lua_State *L, const pg_dtype *dtype);
 void pg_bind_dtype(lua_State *L);
 

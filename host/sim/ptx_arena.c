@@ -7,9 +7,10 @@
 
 typedef struct ptx_block {
   struct ptx_block *older;
+  size_t pad; /* keeps the bytes behind it aligned to 16 */
 } ptx_block;
 
-enum { BLOCK_MIN = 16 << 10, BLOCK_MAX = 1 << 20, ALIGN = 8, TABLE_MIN = 1024 };
+enum { BLOCK_MIN = 16 << 10, BLOCK_MAX = 1 << 20, ALIGN = 16, TABLE_MIN = 1024 };
 
 static char *new_block(ptx_arena *arena, size_t bytes) {
   /* calloc: large blocks come from the system as zeros and cost nothing until touched */

@@ -15,7 +15,7 @@ typedef struct ptx_arena {
   size_t block_bytes;       /* size of the next block: doubles up to a bound */
 } ptx_arena;
 
-void *ptx_arena_alloc(ptx_arena *arena, size_t bytes); /* zeros, aligned to 8; NULL: no memory */
+void *ptx_arena_alloc(ptx_arena *arena, size_t bytes); /* zeros, aligned to 16; NULL: no memory */
 void ptx_arena_free(ptx_arena *arena);
 
 struct ptx_binding;

@@ -5,29 +5,27 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SPACE = 1, WORD = 2, START = 4, DIGIT = 8, HEX = 16, MARK = 32 };
+enum { SPACE = 1, WORD = 2, START = 4, DIGIT = 8, HEX = 16 };
 
 #define W (WORD | START)
 #define X (WORD | START | HEX)
 #define N (WORD | DIGIT | HEX)
-#define M MARK
 
 /* clang-format off */
 static const uint8_t class_of[256] = {
   0,0,0,0,0,0,0,0,0,SPACE,0,SPACE,SPACE,SPACE,0,0, /* \n is counted, so it stands alone */
   0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,
-  SPACE,M,0,0,W,START|M,M,0,M,M,M,M,M,M,0,M,       /* ! $ % & ( ) * + , - /; % starts a name, too */
-  N,N,N,N,N,N,N,N,N,N,M,M,M,M,M,M,                 /* 0-9 : ; < = > ? */
-  M,X,X,X,X,X,X,W,W,W,W,W,W,W,W,W,                 /* @ A-O */
-  W,W,W,W,W,W,W,W,W,W,W,M,0,M,M,W,                 /* P-Z [ ] ^ _ */
-  0,X,X,X,X,X,X,W,W,W,W,W,W,W,W,W,                 /* a-o */
-  W,W,W,W,W,W,W,W,W,W,W,M,M,M,M,0,                 /* p-z { | } ~; the rest is 0 */
+  SPACE,0,0,0,W,START,0,0,0,0,0,0,0,0,0,0,         /* $ %: a % only starts a name */
+  N,N,N,N,N,N,N,N,N,N,0,0,0,0,0,0,                 /* 0-9 */
+  0,X,X,X,X,X,X,W,W,W,W,W,W,W,W,W,
+  W,W,W,W,W,W,W,W,W,W,W,0,0,0,0,W,                 /* A-Z _ */
+  0,X,X,X,X,X,X,W,W,W,W,W,W,W,W,W,
+  W,W,W,W,W,W,W,W,W,W,W,0,0,0,0,0,                 /* a-z; the rest is 0 */
 };
 /* clang-format on */
 #undef W
 #undef X
 #undef N
-#undef M
 
 static inline bool is(char c, int classes) {
   return (class_of[(uint8_t)c] & classes) != 0;
@@ -282,7 +280,7 @@ static const char *lex_mark(ptx_lex *lex, const char *s) {
     lex->tok.kind = PTX_TOK_END;
     return s;
   }
-  if (!is(*s, MARK)) {
+  if (!*s || !strchr("()[]{}<>,;:=+-*/%!~&|^?@", *s)) {
     ptx_lex_fail(lex, ptx_lex_pos(lex), "a character that PTX does not use (0x%02x)",
                  (unsigned)(uint8_t)*s);
   }

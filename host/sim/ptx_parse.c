@@ -137,26 +137,16 @@ static void module_item(ptx_parser *p) {
   case PTX_WORD_SECTION: section_directive(p); break;
   case PTX_WORD_PRAGMA: ptx_pragma(p); break;
   case PTX_WORD_ALIAS: alias_directive(p); break;
-  default: declaration(p);
+  default:
+    if (!ptx_lex_accept(lex, ';')) declaration(p); /* nvcc ends a declaration with an extra ";" */
   }
-}
-
-/* nvcc ends a declaration with an extra ";"; LLVM puts labels between its debug sections. */
-static bool stray(ptx_parser *p) {
-  ptx_lex *lex = &p->lex;
-  if (ptx_lex_accept(lex, ';')) return true;
-  if (!ptx_lex_is(lex, PTX_TOK_WORD)) return false;
-  ptx_lex_next(lex);
-  ptx_lex_expect(lex, ':', "`:`");
-  return true;
 }
 
 static void parse_module(ptx_parser *p) {
   ptx_lex *lex = &p->lex;
   ptx_lex_start(lex);
   if (!ptx_lex_word(lex, PTX_WORD_VERSION)) ptx_lex_expected(lex, ".version, which opens a module");
-  while (!ptx_lex_is(lex, PTX_TOK_END))
-    if (!stray(p)) module_item(p);
+  while (!ptx_lex_is(lex, PTX_TOK_END)) module_item(p);
   ptx_pos end = ptx_lex_pos(lex);
   if (!p->module->target[0]) ptx_lex_fail(lex, end, "the module has no .target");
   ptx_resolve_late(p);

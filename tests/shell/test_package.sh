@@ -21,7 +21,8 @@ check "its own OpenMP run time" "$([[ ! -e $build/lib/libgomp.so.1 && -e $folder
 check "its list has every task" "$(elsewhere "$folder/perigee" list)" "*vector/saxpy*status 0"
 check "it runs one" "$(elsewhere "$folder/perigee" run vector/saxpy --device sim:check)" "*passed*status 0"
 
-make -s install BUILD="$build" PREFIX=/usr DESTDIR="$top/root" >"$top/log" 2>&1
+# shellcheck disable=SC2086  # MAKE is a command with options
+${MAKE:-make} -s install BUILD="$build" PREFIX=/usr DESTDIR="$top/root" >"$top/log" 2>&1
 check "install brings the command" "$(elsewhere "$top/root/usr/bin/perigee" list)" "*vector/saxpy*status 0"
 check "which runs a task" "$(elsewhere "$top/root/usr/bin/perigee" run vector/saxpy --device sim:check)" "*passed*status 0"
 for module in "$build"/lib/*/*.so; do
@@ -30,6 +31,6 @@ for module in "$build"/lib/*/*.so; do
   check "and finds module $name" "$(elsewhere "$top/root/usr/bin/perigee" where.lua "${name//\//.}")" \
     "$top/root/usr/share/perigee/lib/$name.so*status 0"
 done
-make -s uninstall PREFIX=/usr DESTDIR="$top/root"
+${MAKE:-make} -s uninstall PREFIX=/usr DESTDIR="$top/root"
 check "uninstall leaves no file" "$(find "$top/root" -type f)" ""
 finish
