@@ -1,0 +1,145 @@
+/* The running state of the simulator: launch, workers, blocks, warps. A launch owns its workers, a worker its
+ * blocks, a block its warps; handlers see the warp and reach the rest from there. */
+#ifndef PG_SIM_EXEC_H
+#define PG_SIM_EXEC_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include "memory.h"
+#include "program.h"
+#include "sim.h"
+
+enum { SIM_LANES = 32, SIM_BARRIERS = 16 };
+#define SIM_ALL 0xffffffffu
+
+typedef struct sim_launch sim_launch;
+typedef struct sim_worker sim_worker;
+typedef struct sim_block sim_block;
+
+typedef enum sim_state { SIM_READY, SIM_AT_BARRIER, SIM_CONVERGING } sim_state;
+
+/* Lanes of a warp that share a program counter. */
+typedef struct sim_group {
+  const sim_op *pc;
+  uint32_t mask;
+  uint32_t need;      /* SIM_CONVERGING: lanes that must arrive at pc */
+  uint8_t state;
+  uint8_t barrier;    /* SIM_AT_BARRIER */
+  bool spun;          /* it left the processor waiting for memory to change */
+  uint32_t last_run;  /* when it was last picked, in ticks of its warp */
+  const sim_op *waits; /* the barrier micro-op, for its result and for reports */
+} sim_group;
+
+/* Why a warp left its loop. */
+typedef enum sim_exit { SIM_SWITCH, SIM_QUANTUM, SIM_SPIN, SIM_FAULTED } sim_exit;
+
+struct sim_warp {
+  uint8_t *regs;
+  uint32_t mask;               /* active lanes: those of the running group */
+  uint32_t guard_saved;        /* mask outside the current guard */
+  int32_t budget;              /* backward branches until another group, or the scheduler, is asked */
+  int32_t slice;               /* picks until the scheduler is asked */
+  uint32_t tick;
+  const sim_op *other_min;     /* lowest pc among the other ready groups; NULL when there is none */
+  sim_block *block;
+  sim_worker *worker;
+  sim_launch *launch;
+  const sim_func *func;
+  sim_exit why;
+  uint32_t live;               /* lanes that have not exited */
+  int current;                 /* index of the running group, -1 none */
+  int group_count;
+  uint32_t index;              /* in the block */
+  sim_group groups[SIM_LANES];
+  _Alignas(64) int32_t lanes[SIM_LANES]; /* -1 where mask has a bit */
+};
+
+typedef struct sim_barrier {
+  uint32_t arrived, expected; /* expected 0: all threads of the block */
+  uint32_t trues;             /* bar.red: predicates that were true */
+} sim_barrier;
+
+struct sim_block {
+  uint64_t index;
+  uint32_t id[3];
+  uint32_t warp_count, threads, live; /* live: threads that have not exited */
+  uint32_t next_warp;
+  sim_warp *warps;
+  uint8_t *frames;  /* warp_count frames */
+  uint8_t *shared;  /* static and dynamic shared memory */
+  uint8_t *local;   /* threads * local_bytes */
+  sim_barrier barriers[SIM_BARRIERS];
+  sim_block *next;  /* in the worker's list of resident or spare blocks */
+};
+
+struct sim_worker {
+  sim_launch *launch;
+  sim_range *cache;      /* last range each memory micro-op hit */
+  sim_block *resident;   /* circular order: head runs next */
+  sim_block *spare;
+  uint32_t resident_count;
+  uint64_t rng;          /* shuffles the schedule */
+  pg_counters counters;
+  pthread_t thread;
+  bool started;
+};
+
+struct sim_launch {
+  const sim_func *func;
+  const sim_ranges *ranges;  /* every range a kernel may touch, sorted */
+  const uint8_t *params;
+  uint32_t grid[3], block[3];
+  uint64_t block_count;
+  uint32_t threads;          /* a block's */
+  uint64_t shared_bytes;     /* static, gaps and dynamic */
+  uint32_t dynamic_bytes;
+  uint32_t max_resident;     /* blocks a worker may hold at once */
+  bool single;               /* one worker: atomics need no lock */
+  double deadline;           /* monotonic seconds; 0 none */
+  uint64_t seed;
+  atomic_ullong next_block;
+  atomic_int stop;           /* 0 run, else SIM_STOP_* */
+  pthread_mutex_t fault_lock;
+  pg_fault fault;
+  int worker_count;
+  sim_worker *workers;
+};
+
+enum { SIM_STOP_FAULT = 1, SIM_STOP_MEMORY };
+
+/* Quanta in backward branches: of a warp that is alone, and of a group while others of its warp wait. */
+enum { SIM_QUANTUM_WARP = 4096, SIM_QUANTUM_GROUP = 1024, SIM_SLICE = 512 };
+
+/* ---- warp.c: groups of lanes ---- */
+void sim_set_mask(sim_warp *w, uint32_t mask);
+/* The running group goes on at `taken` for lanes of `mask`, at `next` for the others. */
+const sim_op *sim_diverge(sim_warp *w, uint32_t mask, const sim_op *taken, const sim_op *next);
+/* The running group reached `pc`, where another group waits or lies behind: merge or switch. */
+const sim_op *sim_rejoin(sim_warp *w, const sim_op *pc);
+/* The running group has used up its quantum, or waits for memory to change: others first. */
+const sim_op *sim_quantum(sim_warp *w, const sim_op *pc);
+const sim_op *sim_spin(sim_warp *w, const sim_op *pc);
+/* Lanes of the current group exit. */
+const sim_op *sim_leave(sim_warp *w, uint32_t lanes, const sim_op *next);
+/* True when every live lane of `member` is in the running group; otherwise the group waits for them at op. */
+bool sim_converged(sim_warp *w, const sim_op *op, uint32_t member, const sim_op **next);
+/* Choose a ready group and make it current: the lowest pc, or (fair) the one that has waited longest. */
+const sim_op *sim_pick(sim_warp *w, bool fair);
+/* Run until the warp has nothing ready, its quantum ends, or a fault. */
+sim_exit sim_run_warp(sim_warp *w);
+/* Barrier arrival of the running group; releases the barrier when complete. */
+const sim_op *sim_arrive_at(sim_warp *w, const sim_op *op, bool wait);
+void sim_release_if_complete(sim_block *b, uint32_t barrier);
+
+/* ---- sched.c: blocks, workers, the launch ---- */
+pg_code sim_run(sim_launch *launch, pg_error *error);
+double sim_now(void); /* monotonic seconds */
+
+/* ---- fault.c ---- */
+/* Record the first fault of the launch, stop all workers; returns NULL for `return sim_fault(...)`. */
+const sim_op *sim_fault(sim_warp *w, const sim_op *op, pg_fault_kind kind, int lane, uint64_t address,
+                        const char *format, ...) __attribute__((format(printf, 6, 7)));
+void sim_fault_text(pg_fault *fault, const char *what);
+
+#endif

@@ -1,0 +1,9 @@
+/* The instruction table and the processor's instruction set it was chosen for. */
+#ifndef PG_SIM_ISA_H
+#define PG_SIM_ISA_H
+
+#include "program.h"
+
+const char *sim_isa_name(void); /* "AVX-512", "AVX2" or "plain C" */
+
+#endif

@@ -1,0 +1,657 @@
+/* Syntax tree -> micro-ops: the driver, operands and the instructions that are plain entries of the table.
+ * Slots: predicates, 32-bit, 64-bit, then constants and special registers as they are met. */
+#include "lower.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "exec.h"
+
+enum { BYTES_P = 4, BYTES_4 = 4 * SIM_LANES, BYTES_8 = 8 * SIM_LANES, KEY_MAX = 96 };
+
+/* ---- errors ---- */
+
+const ptx_instr *lower_instr(const lowering *l) {
+  return &l->source->body[l->at];
+}
+
+bool lower_fail(lowering *l, pg_code code, const char *format, ...) {
+  if (l->code) return false;
+  va_list args;
+  va_start(args, format);
+  l->code = pg_failv(l->error, code, format, args);
+  va_end(args);
+  if (l->at < (uint32_t)l->source->instr_count) {
+    pg_where(l->error, "%s:%d", l->name, lower_instr(l)->line);
+  }
+  return false;
+}
+
+bool lower_unsupported(lowering *l, const char *why) {
+  lower_fail(l, PG_UNSUPPORTED, "the simulator does not know '%s'%s%s", lower_instr(l)->text,
+             why ? ": " : "", why ? why : "");
+  return false;
+}
+
+bool lower_operands(lowering *l, int least, int most) {
+  int n = lower_instr(l)->operand_count;
+  if (n >= least && n <= most) return true;
+  return lower_fail(l, PG_SYNTAX, "'%s' has %d operands, expected %d to %d", lower_instr(l)->text, n,
+                    least, most);
+}
+
+static void *grow(lowering *l, void *items, size_t count, size_t *capacity, size_t size) {
+  if (count < *capacity) return items;
+  size_t wanted = *capacity ? *capacity * 2 : 64;
+  void *more = realloc(items, wanted * size);
+  if (!more) {
+    lower_fail(l, PG_MEMORY, "no memory to lower %s", l->source->name);
+    return NULL;
+  }
+  *capacity = wanted;
+  return more;
+}
+
+/* ---- emission ---- */
+
+/* After an error a dummy keeps the callers free of checks: they stop at the next instruction. */
+static sim_op *dummy(lowering *l) {
+  return &l->ops[0];
+}
+
+sim_op *lower_emit(lowering *l, sim_handler fn) {
+  void *ops = grow(l, l->ops, l->op_count, &l->op_capacity, sizeof *l->ops);
+  if (!ops) return dummy(l);
+  l->ops = ops;
+  sim_op *op = &l->ops[l->op_count++];
+  *op = (sim_op){.fn = fn, .source = l->at};
+  return op;
+}
+
+sim_op *lower_emit_key(lowering *l, const char *key, uint32_t d, uint32_t a, uint32_t b) {
+  const sim_entry *entry = sim_find_entry(key);
+  if (!entry) {
+    lower_fail(l, PG_INTERNAL, "no micro-op named %s", key);
+    return dummy(l);
+  }
+  sim_op *op = lower_emit(l, entry->fn);
+  op->d = d;
+  op->a = a;
+  op->b = b;
+  return op;
+}
+
+void lower_target(lowering *l, size_t op, bool label, size_t index) {
+  void *fixups = grow(l, l->fixups, l->fixup_count, &l->fixup_capacity, sizeof *l->fixups);
+  if (!fixups) return;
+  l->fixups = fixups;
+  l->fixups[l->fixup_count++] = (fixup){op, label, index};
+}
+
+static void resolve_targets(lowering *l) {
+  for (size_t i = 0; i < l->fixup_count; i++) {
+    const fixup *f = &l->fixups[i];
+    l->ops[f->op].target = &l->ops[f->label ? l->label_op[f->index] : f->index];
+  }
+}
+
+/* ---- slots ---- */
+
+uint32_t lower_temp(lowering *l, char shape) {
+  uint32_t *used = shape == 'p' ? &l->used_p : shape == '4' ? &l->used_4 : &l->used_8;
+  uint32_t first = shape == 'p' ? l->temp_p : shape == '4' ? l->temp_4 : l->temp_8;
+  uint32_t size = shape == 'p' ? BYTES_P : shape == '4' ? BYTES_4 : BYTES_8;
+  if (*used == LOWER_TEMPS) {
+    lower_fail(l, PG_INTERNAL, "'%s' needs too many scratch slots", lower_instr(l)->text);
+    return first;
+  }
+  return first + (*used)++ * size;
+}
+
+static uint32_t constant_slot(lowering *l, char shape, uint64_t value, bool special) {
+  for (size_t i = 0; i < l->constant_count; i++) {
+    const constant *c = &l->constants[i];
+    if (c->shape == shape && c->value == value && c->special == special) return c->slot;
+  }
+  void *constants =
+      grow(l, l->constants, l->constant_count, &l->constant_capacity, sizeof *l->constants);
+  if (!constants) return 0;
+  l->constants = constants;
+  uint32_t slot = l->out->frame_bytes;
+  l->out->frame_bytes += shape == '8' ? BYTES_8 : BYTES_4;
+  l->constants[l->constant_count++] = (constant){shape, value, slot, special};
+  return slot;
+}
+
+uint32_t lower_constant(lowering *l, char shape, uint64_t value) {
+  return constant_slot(l, shape, shape == '8' ? value : (uint32_t)value, false);
+}
+
+uint32_t lower_special(lowering *l, sim_special which) {
+  return constant_slot(l, '4', which, true);
+}
+
+/* ---- symbols and special registers ---- */
+
+static bool find_variable(const sim_variable *v, size_t n, const char *name, uint64_t *value) {
+  for (size_t i = 0; i < n; i++) {
+    if (v[i].name == name) {
+      *value = v[i].offset;
+      return true;
+    }
+  }
+  return false;
+}
+
+static bool find_local(const ptx_func *f, const char *name, uint64_t *value) {
+  uint64_t offset = 0;
+  for (int i = 0; i < f->var_count; i++) {
+    const ptx_var *v = &f->vars[i];
+    if (v->space != PTX_LOCAL) continue;
+    offset = (offset + v->align - 1) / v->align * v->align;
+    if (v->name == name) {
+      *value = offset;
+      return true;
+    }
+    offset += v->count * ptx_type_bytes(v->type);
+  }
+  return false;
+}
+
+bool lower_symbol(lowering *l, const char *name, uint64_t *value, ptx_space *space) {
+  const ptx_func *f = l->source;
+  for (int i = 0; i < f->param_count; i++) {
+    if (f->params[i].name != name) continue;
+    *value = l->out->param_offset[i];
+    *space = PTX_PARAM;
+    return true;
+  }
+  *space = PTX_LOCAL;
+  if (find_local(f, name, value)) return true;
+  *space = PTX_SHARED;
+  if (find_variable(l->out->shared, l->out->shared_count, name, value)) return true;
+  const ptx_module *m = l->program->source;
+  for (int i = 0; i < m->var_count; i++) {
+    if (m->vars[i].name != name || m->vars[i].space == PTX_SHARED) continue;
+    *value = l->program->var_address[i];
+    *space = m->vars[i].space;
+    return true;
+  }
+  return false;
+}
+
+static const struct {
+  const char *name;
+  sim_special which;
+} SPECIALS[] = {
+    {"%tid.x", SIM_TID_X},           {"%tid.y", SIM_TID_Y},
+    {"%tid.z", SIM_TID_Z},           {"%ntid.x", SIM_NTID_X},
+    {"%ntid.y", SIM_NTID_Y},         {"%ntid.z", SIM_NTID_Z},
+    {"%ctaid.x", SIM_CTAID_X},       {"%ctaid.y", SIM_CTAID_Y},
+    {"%ctaid.z", SIM_CTAID_Z},       {"%nctaid.x", SIM_NCTAID_X},
+    {"%nctaid.y", SIM_NCTAID_Y},     {"%nctaid.z", SIM_NCTAID_Z},
+    {"%laneid", SIM_LANEID},         {"%warpid", SIM_WARPID},
+    {"%nwarpid", SIM_NWARPID},       {"%smid", SIM_SMID},
+    {"%nsmid", SIM_NSMID},           {"%gridid", SIM_GRIDID},
+    {"%lanemask_eq", SIM_LANEMASK_EQ}, {"%lanemask_lt", SIM_LANEMASK_LT},
+    {"%lanemask_le", SIM_LANEMASK_LE}, {"%lanemask_gt", SIM_LANEMASK_GT},
+    {"%lanemask_ge", SIM_LANEMASK_GE}, {"%dynamic_smem_size", SIM_DYNAMIC_SMEM},
+    {"%total_smem_size", SIM_TOTAL_SMEM}};
+
+static uint32_t special_source(lowering *l, const char *name, char *shape) {
+  *shape = '4';
+  for (size_t i = 0; i < sizeof SPECIALS / sizeof *SPECIALS; i++) {
+    if (strcmp(SPECIALS[i].name, name) == 0) return lower_special(l, SPECIALS[i].which);
+  }
+  if (strncmp(name, "%envreg", 7) == 0) return lower_special(l, SIM_ZERO);
+  if (strcmp(name, "WARP_SZ") == 0) return lower_constant(l, '4', SIM_LANES);
+  int mode = strcmp(name, "%clock") == 0         ? SIM_CLOCK_32
+             : strcmp(name, "%clock64") == 0     ? SIM_CLOCK_64
+             : strcmp(name, "%globaltimer") == 0 ? SIM_CLOCK_GLOBAL
+                                                 : -1;
+  if (mode < 0) {
+    lower_unsupported(l, "this special register");
+    return 0;
+  }
+  *shape = mode == SIM_CLOCK_32 ? '4' : '8';
+  uint32_t slot = lower_temp(l, *shape);
+  sim_op *op = lower_emit(l, sim_op_clock);
+  op->d = slot;
+  op->imm = (uint64_t)mode;
+  return slot;
+}
+
+/* ---- operands ---- */
+
+static uint32_t fit(lowering *l, uint32_t slot, char have, char want) {
+  if (have == want) return slot;
+  if (have == 'p' || want == 'p') {
+    lower_fail(l, PG_SYNTAX, "'%s': a predicate where a value is expected, or the reverse",
+               lower_instr(l)->text);
+    return slot;
+  }
+  uint32_t temp = lower_temp(l, want);
+  lower_emit_key(l, want == '8' ? "zext_b32" : "low_b64", temp, slot, 0);
+  return temp;
+}
+
+static uint32_t float_constant(lowering *l, const ptx_operand *o, char shape) {
+  if ((o->kind == PTX_OP_F64) == (shape == '8')) return lower_constant(l, shape, o->bits);
+  double d;
+  float f;
+  uint32_t bits = (uint32_t)o->bits;
+  if (shape == '8') {
+    memcpy(&f, &bits, 4);
+    d = f;
+    uint64_t wide;
+    memcpy(&wide, &d, 8);
+    return lower_constant(l, '8', wide);
+  }
+  memcpy(&d, &o->bits, 8);
+  f = (float)d;
+  memcpy(&bits, &f, 4);
+  return lower_constant(l, '4', bits);
+}
+
+static uint32_t predicate_source(lowering *l, const ptx_operand *o) {
+  if (o->kind == PTX_OP_INT) { /* an immediate predicate: (x == x) or its negation */
+    uint32_t p = lower_temp(l, 'p'), zero = lower_constant(l, '4', 0);
+    lower_emit_key(l, o->bits ? "setp_eq_b32" : "setp_ne_b32", p, zero, zero);
+    return p;
+  }
+  uint32_t slot = fit(l, l->slot[o->reg], lower_shape(l->source->regs[o->reg].type), 'p');
+  if (!o->negated) return slot;
+  uint32_t temp = lower_temp(l, 'p');
+  lower_emit_key(l, "not_pred", temp, slot, 0);
+  return temp;
+}
+
+uint32_t lower_source(lowering *l, const ptx_operand *o, char shape) {
+  uint64_t value;
+  ptx_space space;
+  char have;
+  uint32_t slot;
+  if (shape == 'p' && (o->kind == PTX_OP_REG || o->kind == PTX_OP_INT)) return predicate_source(l, o);
+  switch (o->kind) {
+  case PTX_OP_REG: return fit(l, l->slot[o->reg], lower_shape(l->source->regs[o->reg].type), shape);
+  case PTX_OP_INT: return lower_constant(l, shape, o->bits);
+  case PTX_OP_F32:
+  case PTX_OP_F64: return float_constant(l, o, shape);
+  case PTX_OP_SPECIAL:
+    slot = special_source(l, o->name, &have);
+    return fit(l, slot, have, shape);
+  case PTX_OP_SYMBOL:
+    if (lower_symbol(l, o->name, &value, &space)) return lower_constant(l, shape, value + o->bits);
+    lower_fail(l, PG_UNSUPPORTED, "the simulator cannot take the address of '%s'", o->name);
+    return 0;
+  default: lower_fail(l, PG_SYNTAX, "'%s': an operand of this kind is not allowed here",
+                      lower_instr(l)->text);
+    return 0;
+  }
+}
+
+uint32_t lower_dest(lowering *l, const ptx_operand *o, char shape, uint32_t *wide) {
+  *wide = 0;
+  if (o->kind == PTX_OP_SINK) return lower_temp(l, shape);
+  if (o->kind != PTX_OP_REG) {
+    lower_fail(l, PG_SYNTAX, "'%s': the destination is not a register", lower_instr(l)->text);
+    return 0;
+  }
+  char have = lower_shape(l->source->regs[o->reg].type);
+  if (have == shape) return l->slot[o->reg];
+  if (have == '8' && shape == '4') {
+    *wide = l->slot[o->reg];
+    return lower_temp(l, '4');
+  }
+  lower_fail(l, PG_SYNTAX, "'%s': the destination register is too narrow", lower_instr(l)->text);
+  return 0;
+}
+
+void lower_widen(lowering *l, uint32_t wide, uint32_t narrow, bool is_signed) {
+  if (wide) lower_emit_key(l, is_signed ? "cvt_s64_s32" : "zext_b32", wide, narrow, 0);
+}
+
+bool lower_has(const ptx_instr *instr, const char *mod) {
+  for (int i = 0; i < instr->mod_count; i++) {
+    if (strcmp(instr->mods[i], mod) == 0) return true;
+  }
+  return false;
+}
+
+ptx_type lower_type(const ptx_instr *instr) {
+  for (int i = instr->mod_count - 1; i >= 0; i--) {
+    ptx_type t = ptx_type_parse(instr->mods[i]);
+    if (t != PTX_NONE) return t;
+  }
+  return PTX_NONE;
+}
+
+/* ---- plain table entries ---- */
+
+/* Modifiers that do not change what the simulator computes: nearest-even is the only rounding of most. */
+static bool dropped(const ptx_instr *instr, int index) {
+  const char *mod = instr->mods[index];
+  if (strcmp(mod, "rn") == 0) return strcmp(instr->opcode, "cvt") != 0;
+  if (strcmp(instr->opcode, "cvt") != 0 || index + 1 >= instr->mod_count) return false;
+  bool rounds_to_int = instr->mod_count > 0 && strlen(instr->mods[0]) == 3 && instr->mods[0][0] == 'r' &&
+                       instr->mods[0][2] == 'i';
+  const char *dest = instr->mods[instr->mod_count - 2], *from = instr->mods[instr->mod_count - 1];
+  if (strcmp(mod, "sat") == 0) return rounds_to_int && dest[0] != 'f'; /* such conversions always clamp */
+  if (strcmp(mod, "ftz") == 0) return from[0] == 's' || from[0] == 'u'; /* integers have no denormals */
+  return false;
+}
+
+static void append(char *key, const char *part) {
+  size_t n = strlen(key);
+  snprintf(key + n, KEY_MAX - n, "%s%s", n ? "_" : "", part);
+}
+
+/* bN for a type of N bits, else the part itself. */
+static const char *bits_of(const char *part) {
+  ptx_type t = ptx_type_parse(part);
+  if (t == PTX_NONE || t == PTX_PRED) return part;
+  switch (ptx_type_bytes(t)) {
+  case 1: return "b8";
+  case 2: return "b16";
+  case 4: return "b32";
+  case 8: return "b64";
+  default: return part;
+  }
+}
+
+/* `untyped`: index of the modifier whose type is replaced by its size, -1 none. */
+static const sim_entry *find(const ptx_instr *instr, int untyped) {
+  char key[KEY_MAX] = "";
+  append(key, instr->opcode);
+  int n = instr->mod_count;
+  bool cvt_ftz = strcmp(instr->opcode, "cvt") == 0 && n >= 3 && lower_has(instr, "ftz") &&
+                 instr->mods[n - 2][0] != 'f';
+  for (int i = 0; i < n; i++) {
+    if (dropped(instr, i)) continue;
+    /* cvt.rzi.ftz.s32.f32: .ftz belongs to the source */
+    if (cvt_ftz && strcmp(instr->mods[i], "ftz") == 0) continue;
+    if (cvt_ftz && i == n - 1) append(key, "ftz");
+    append(key, i == untyped ? bits_of(instr->mods[i]) : instr->mods[i]);
+  }
+  return sim_find_entry(key);
+}
+
+static const sim_entry *find_entry(const ptx_instr *instr) {
+  const sim_entry *e = find(instr, -1);
+  if (!e) e = find(instr, instr->mod_count - 1);
+  if (!e && instr->mod_count > 1) e = find(instr, instr->mod_count - 2);
+  return e;
+}
+
+static bool signed_result(const ptx_instr *instr) {
+  ptx_type t = PTX_NONE;
+  for (int i = 0; i < instr->mod_count && t == PTX_NONE; i++) t = ptx_type_parse(instr->mods[i]);
+  return t == PTX_S8 || t == PTX_S16 || t == PTX_S32;
+}
+
+static bool lower_plain(lowering *l, const ptx_instr *instr) {
+  const sim_entry *entry = find_entry(instr);
+  if (!entry) return lower_unsupported(l, NULL);
+  int n = (int)strlen(entry->shape);
+  if (!lower_operands(l, n, n)) return false;
+  uint32_t s[6] = {0}, wide;
+  for (int i = 1; i < n; i++) s[i] = lower_source(l, &instr->operands[i], entry->shape[i]);
+  s[0] = lower_dest(l, &instr->operands[0], entry->shape[0], &wide);
+  sim_op *op = lower_emit(l, entry->fn);
+  op->d = s[0];
+  op->a = s[1];
+  op->b = s[2];
+  op->c = s[3];
+  op->e = s[4];
+  lower_widen(l, wide, s[0], signed_result(instr));
+  return !l->code;
+}
+
+/* ---- the driver ---- */
+
+static const lower_entry *find_rule(const char *opcode) {
+  static const lower_entry *const tables[] = {lower_memory_rules, lower_special_rules};
+  for (int t = 0; t < 2; t++) {
+    for (const lower_entry *e = tables[t]; e->opcode; e++) {
+      if (strcmp(e->opcode, opcode) == 0) return e;
+    }
+  }
+  return NULL;
+}
+
+static void lower_label(lowering *l) {
+  l->label_op[l->at] = l->op_count;
+  /* Labels in a row share one meeting point. */
+  if (l->op_count > 1 && l->ops[l->op_count - 1].fn == sim_op_join) l->label_op[l->at]--;
+  else lower_emit(l, sim_op_join);
+  l->count_op = SIZE_MAX;
+}
+
+/* sim:profile: the first instruction of a basic block is preceded by a counter of the block's length. */
+static void count_instruction(lowering *l) {
+  if (!l->program->profile) return;
+  if (l->count_op == SIZE_MAX) {
+    l->count_op = l->op_count;
+    lower_emit(l, sim_op_count);
+  }
+  l->ops[l->count_op].imm++;
+}
+
+static bool lower_guarded(lowering *l, const ptx_instr *instr, lower_rule *rule, bool meets) {
+  size_t guard = l->op_count;
+  sim_op *op = lower_emit(l, meets ? sim_op_branch : sim_op_guard);
+  op->a = l->slot[instr->guard];
+  op->negated = meets ? !instr->guard_negated : instr->guard_negated;
+  if (!rule(l, instr)) return false;
+  size_t end = l->op_count;
+  lower_emit(l, meets ? sim_op_join : sim_op_unguard);
+  lower_target(l, guard, false, meets ? end : end + 1);
+  return !l->code;
+}
+
+static bool lower_one(lowering *l) {
+  const ptx_instr *instr = lower_instr(l);
+  l->used_p = l->used_4 = l->used_8 = 0;
+  if (!instr->opcode) {
+    lower_label(l);
+    return !l->code;
+  }
+  count_instruction(l);
+  const lower_entry *special = find_rule(instr->opcode);
+  lower_rule *rule = special ? special->rule : lower_plain;
+  bool own_guard = strcmp(instr->opcode, "bra") == 0; /* a branch is its own guard */
+  if (instr->guard >= 0 && !own_guard) {
+    if (!lower_guarded(l, instr, rule, special && special->meets)) return false;
+  } else if (!rule(l, instr)) {
+    return false;
+  }
+  if (special && special->meets) l->count_op = SIZE_MAX;
+  return !l->code;
+}
+
+static uint32_t align_up(uint32_t value, uint32_t unit) {
+  return (value + unit - 1) / unit * unit;
+}
+
+static bool lay_out_registers(lowering *l) {
+  uint32_t counts[3] = {0};
+  const ptx_func *f = l->source;
+  for (int i = 0; i < f->reg_count; i++) {
+    if (lower_shape(f->regs[i].type)) continue;
+    return lower_fail(l, PG_UNSUPPORTED, "the simulator does not know registers of type .%s (%s)",
+                      ptx_type_name(f->regs[i].type), f->regs[i].name);
+  }
+  l->code = lower_allocate(f, l->slot, counts, l->error);
+  if (l->code) return false;
+  uint32_t p = 64, four, eight; /* offset 0 means "none" */
+  l->temp_p = p + counts[0] * BYTES_P;
+  four = align_up(l->temp_p + LOWER_TEMPS * BYTES_P, 64);
+  l->temp_4 = four + counts[1] * BYTES_4;
+  eight = l->temp_4 + LOWER_TEMPS * BYTES_4;
+  l->temp_8 = eight + counts[2] * BYTES_8;
+  l->out->frame_bytes = l->temp_8 + LOWER_TEMPS * BYTES_8;
+  for (int i = 0; i < f->reg_count; i++) {
+    char shape = lower_shape(f->regs[i].type);
+    l->slot[i] = shape == 'p'   ? p + l->slot[i] * BYTES_P
+                 : shape == '4' ? four + l->slot[i] * BYTES_4
+                                : eight + l->slot[i] * BYTES_8;
+  }
+  return true;
+}
+
+static bool lay_out_params(lowering *l) {
+  const ptx_func *f = l->source;
+  l->out->param_offset = calloc((size_t)f->param_count + 1, sizeof(uint32_t));
+  if (!l->out->param_offset) return lower_fail(l, PG_MEMORY, "no memory to lower %s", f->name);
+  uint64_t offset = 0;
+  for (int i = 0; i < f->param_count; i++) {
+    const ptx_var *v = &f->params[i];
+    offset = (offset + v->align - 1) / v->align * v->align;
+    l->out->param_offset[i] = (uint32_t)offset;
+    offset += v->count * ptx_type_bytes(v->type);
+    if (offset > 32764) return lower_fail(l, PG_UNSUPPORTED, "%s has over 32764 bytes of parameters", f->name);
+  }
+  l->out->param_bytes = (uint32_t)offset;
+  return true;
+}
+
+/* Shared variables stand apart, so that running past one does not land in the next. */
+static bool add_shared(lowering *l, const ptx_var *v, uint64_t *offset) {
+  enum { GAP = 128 };
+  uint64_t align = v->align > 16 ? v->align : 16;
+  sim_func *out = l->out;
+  if (v->count == 0) { /* extern __shared__ x[]: all such names are one block at the end */
+    out->dynamic_shared = true;
+    return true;
+  }
+  *offset = (*offset + align - 1) / align * align;
+  uint64_t bytes = v->count * ptx_type_bytes(v->type);
+  out->shared[out->shared_count++] = (sim_variable){v->name, *offset, bytes};
+  *offset += bytes + GAP;
+  if (*offset < 1u << 24) return true;
+  return lower_fail(l, PG_UNSUPPORTED, "shared variable %s is too large", v->name);
+}
+
+static bool lay_out_shared(lowering *l) {
+  const ptx_func *f = l->source;
+  const ptx_module *m = l->program->source;
+  l->out->shared = calloc((size_t)(f->var_count + m->var_count) + 1, sizeof *l->out->shared);
+  if (!l->out->shared) return lower_fail(l, PG_MEMORY, "no memory to lower %s", f->name);
+  uint64_t offset = 0;
+  for (int i = 0; i < m->var_count; i++) {
+    if (m->vars[i].space == PTX_SHARED && !add_shared(l, &m->vars[i], &offset)) return false;
+  }
+  for (int i = 0; i < f->var_count; i++) {
+    if (f->vars[i].space == PTX_SHARED && !add_shared(l, &f->vars[i], &offset)) return false;
+  }
+  offset = (offset + 127) / 128 * 128; /* dynamic shared memory starts here, for every of its names */
+  for (int i = 0; i < m->var_count; i++) {
+    if (m->vars[i].space != PTX_SHARED || m->vars[i].count) continue;
+    l->out->shared[l->out->shared_count++] = (sim_variable){m->vars[i].name, offset, 0};
+  }
+  l->out->shared_bytes = offset;
+  return true;
+}
+
+static bool lay_out_local(lowering *l) {
+  const ptx_func *f = l->source;
+  uint64_t offset = 0;
+  for (int i = 0; i < f->var_count; i++) {
+    const ptx_var *v = &f->vars[i];
+    if (v->space != PTX_LOCAL) continue;
+    offset = (offset + v->align - 1) / v->align * v->align + v->count * ptx_type_bytes(v->type);
+    if (offset > 512u << 10) return lower_fail(l, PG_UNSUPPORTED, "%s has over 512 KiB of local memory", f->name);
+  }
+  l->out->local_bytes = (offset + 15) / 16 * 16;
+  return true;
+}
+
+static bool store_presets(lowering *l) {
+  sim_func *out = l->out;
+  out->presets = calloc(l->constant_count + 1, sizeof *out->presets);
+  if (!out->presets) return lower_fail(l, PG_MEMORY, "no memory to lower %s", l->source->name);
+  for (size_t i = 0; i < l->constant_count; i++) {
+    const constant *c = &l->constants[i];
+    out->presets[i] = (sim_preset){c->slot, c->shape == '8', c->special, c->value};
+  }
+  out->preset_count = l->constant_count;
+  return true;
+}
+
+static pg_code lower_function(sim_program *program, const ptx_func *source, sim_func *out,
+                              const char *name, pg_error *error) {
+  lowering l = {.program = program, .source = source, .out = out, .name = name, .error = error,
+                .count_op = SIZE_MAX, .at = (uint32_t)source->instr_count};
+  out->source = source;
+  out->program = program;
+  l.slot = calloc((size_t)source->reg_count + 1, sizeof *l.slot);
+  l.label_op = calloc((size_t)source->instr_count + 1, sizeof *l.label_op);
+  l.ops = calloc(64, sizeof *l.ops);
+  l.op_capacity = 64;
+  if (!l.slot || !l.label_op || !l.ops) {
+    l.code = pg_fail(error, PG_MEMORY, "no memory to lower %s", source->name);
+    goto out;
+  }
+  if (!lay_out_registers(&l) || !lay_out_params(&l) || !lay_out_shared(&l) || !lay_out_local(&l)) goto out;
+  lower_emit(&l, sim_op_join); /* so that index 0 is never what lower_target means by a label */
+  for (l.at = 0; l.at < (uint32_t)source->instr_count; l.at++) {
+    if (!lower_one(&l)) goto out;
+  }
+  l.at = source->instr_count ? (uint32_t)source->instr_count - 1 : 0;
+  lower_emit(&l, sim_op_exit);
+  if (l.code || !store_presets(&l)) goto out;
+  resolve_targets(&l);
+  out->ops = l.ops;
+  out->op_count = l.op_count;
+  l.ops = NULL;
+out:
+  free(l.slot);
+  free(l.label_op);
+  free(l.ops);
+  free(l.constants);
+  free(l.fixups);
+  return l.code;
+}
+
+pg_code sim_lower(ptx_module *source, const char *name, uint64_t *var_address, bool profile,
+                  sim_program **out, pg_error *error) {
+  sim_program *p = calloc(1, sizeof *p);
+  if (p) p->funcs = calloc((size_t)source->func_count + 1, sizeof *p->funcs);
+  if (!p || !p->funcs) {
+    free(p);
+    return pg_fail(error, PG_MEMORY, "no memory for a module");
+  }
+  p->source = source;
+  p->var_address = var_address;
+  p->profile = profile;
+  pg_code code = PG_OK;
+  for (int i = 0; i < source->func_count && !code; i++) {
+    const ptx_func *f = &source->funcs[i];
+    if (f->is_entry && !f->is_extern) code = lower_function(p, f, &p->funcs[p->func_count++], name, error);
+  }
+  if (code) {
+    p->source = NULL; /* the caller keeps both */
+    p->var_address = NULL;
+    sim_program_free(p);
+    return code;
+  }
+  *out = p;
+  return PG_OK;
+}
+
+void sim_program_free(sim_program *p) {
+  if (!p) return;
+  for (size_t i = 0; i < p->func_count; i++) {
+    sim_func *f = &p->funcs[i];
+    free(f->ops);
+    free(f->presets);
+    free(f->param_offset);
+    free(f->shared);
+  }
+  free(p->funcs);
+  free(p->var_address);
+  ptx_free(p->source);
+  free(p);
+}

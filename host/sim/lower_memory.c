@@ -1,0 +1,277 @@
+/* Lowering of instructions that touch memory or addresses: ld, st, atom, red, cvta, isspacep, mov. */
+#include <stdio.h>
+#include <string.h>
+
+#include "lower.h"
+#include "memory.h"
+
+static ptx_space space_of(const ptx_instr *instr) {
+  for (int i = 0; i < instr->mod_count; i++) {
+    const char *m = instr->mods[i];
+    if (!strcmp(m, "global")) return PTX_GLOBAL;
+    if (!strcmp(m, "shared") || !strcmp(m, "shared::cta")) return PTX_SHARED;
+    if (!strcmp(m, "local")) return PTX_LOCAL;
+    if (!strcmp(m, "const")) return PTX_CONST;
+    if (!strcmp(m, "param") || !strcmp(m, "param::entry")) return PTX_PARAM;
+  }
+  return PTX_GENERIC;
+}
+
+static uint64_t window_of(ptx_space space) {
+  return space == PTX_SHARED  ? SIM_SHARED_WINDOW
+         : space == PTX_LOCAL ? SIM_LOCAL_WINDOW
+         : space == PTX_PARAM ? SIM_PARAM_WINDOW
+                              : 0;
+}
+
+/* Fill address register, offset and window of a memory micro-op. */
+static bool lower_address(lowering *l, sim_op *op, const ptx_operand *o, ptx_space space) {
+  if (o->kind != PTX_OP_ADDRESS || o->count != 1) return lower_unsupported(l, "this form of address");
+  const ptx_operand *base = &o->items[0];
+  uint64_t value = 0;
+  op->imm = window_of(space) + o->bits;
+  if (base->kind == PTX_OP_REG) {
+    char shape = lower_shape(l->source->regs[base->reg].type);
+    if (shape == 'p' || shape == 0) return lower_fail(l, PG_SYNTAX, "'%s': not an address register", lower_instr(l)->text);
+    op->a = l->slot[base->reg];
+    op->narrow = shape == '4';
+    return true;
+  }
+  op->narrow = 2;
+  if (base->kind == PTX_OP_INT) {
+    op->imm += base->bits;
+    return true;
+  }
+  ptx_space of;
+  if (base->kind != PTX_OP_SYMBOL || !lower_symbol(l, base->name, &value, &of)) {
+    return lower_fail(l, PG_UNSUPPORTED, "the simulator does not know the variable in '%s'",
+                      lower_instr(l)->text);
+  }
+  op->imm = window_of(of) + value + base->bits + o->bits;
+  return true;
+}
+
+static int vector_of(const ptx_instr *instr) {
+  return lower_has(instr, "v2") ? 2 : lower_has(instr, "v4") ? 4 : lower_has(instr, "v8") ? 8 : 1;
+}
+
+/* The i-th element of a vector operand, or the operand itself. */
+static const ptx_operand *element(lowering *l, const ptx_operand *o, int count, int i) {
+  if (count == 1) return o;
+  if (o->kind == PTX_OP_VECTOR && o->count == count) return &o->items[i];
+  lower_fail(l, PG_SYNTAX, "'%s': expected a vector of %d elements", lower_instr(l)->text, count);
+  return o;
+}
+
+/* sim:profile counts in front of the access, which must follow directly. */
+static void count_access(lowering *l) {
+  if (l->program->profile) lower_emit(l, sim_op_count_memory);
+}
+
+static const sim_entry *memory_entry(lowering *l, const char *verb, ptx_type type, bool sign) {
+  char key[32];
+  uint32_t bytes = ptx_type_bytes(type);
+  bool is_signed = sign && (type == PTX_S8 || type == PTX_S16);
+  snprintf(key, sizeof key, "%s_%c%u", verb, is_signed ? 's' : 'b', bytes * 8);
+  const sim_entry *e = bytes ? sim_find_entry(key) : NULL;
+  if (!e) lower_unsupported(l, "this type");
+  return e;
+}
+
+static void describe_access(lowering *l, sim_op *op, ptx_type type, int count, bool store) {
+  op->bytes = (uint8_t)ptx_type_bytes(type);
+  op->count = (uint8_t)count;
+  op->store = store;
+  op->cache = l->program->cache_count++;
+}
+
+static bool orders(const ptx_instr *instr, const char *semantics) {
+  return lower_has(instr, semantics) || lower_has(instr, "acq_rel") || lower_has(instr, "sc");
+}
+
+static bool lower_load(lowering *l, const ptx_instr *instr) {
+  ptx_type type = lower_type(instr);
+  int count = vector_of(instr);
+  const sim_entry *entry = memory_entry(l, "ld", type, true);
+  if (!entry || !lower_operands(l, 2, 2)) return false;
+  uint32_t d[8] = {0}, wide[8] = {0};
+  for (int i = 0; i < count; i++) {
+    const ptx_operand *o = element(l, &instr->operands[0], count, i);
+    if (l->code) return false;
+    d[i] = o->kind == PTX_OP_SINK && count > 1 ? 0 : lower_dest(l, o, entry->shape[0], &wide[i]);
+  }
+  count_access(l);
+  for (int i = 0; i < count; i++) {
+    sim_op *op = lower_emit(l, entry->fn);
+    op->d = d[i];
+    if (i) continue;
+    describe_access(l, op, type, count, false);
+    if (!lower_address(l, op, &instr->operands[1], space_of(instr))) return false;
+  }
+  for (int i = 0; i < count; i++) lower_widen(l, wide[i], d[i], entry->shape[0] == '4' && (type == PTX_S8 || type == PTX_S16 || type == PTX_S32));
+  if (lower_has(instr, "acquire")) lower_emit(l, sim_op_fence);
+  return !l->code;
+}
+
+static bool lower_store(lowering *l, const ptx_instr *instr) {
+  ptx_type type = lower_type(instr);
+  int count = vector_of(instr);
+  const sim_entry *entry = memory_entry(l, "st", type, false);
+  if (!entry || !lower_operands(l, 2, 2)) return false;
+  uint32_t b[8] = {0};
+  for (int i = 0; i < count; i++) {
+    const ptx_operand *o = element(l, &instr->operands[1], count, i);
+    if (l->code) return false;
+    b[i] = lower_source(l, o, entry->shape[0]);
+  }
+  if (lower_has(instr, "release")) lower_emit(l, sim_op_fence);
+  count_access(l);
+  for (int i = 0; i < count; i++) {
+    sim_op *op = lower_emit(l, entry->fn);
+    op->b = b[i];
+    if (i) continue;
+    describe_access(l, op, type, count, true);
+    if (!lower_address(l, op, &instr->operands[0], space_of(instr))) return false;
+  }
+  return !l->code;
+}
+
+static const char *atomic_operation(const ptx_instr *instr) {
+  static const char *const names[] = {"add", "and", "or", "xor", "min", "max", "inc", "dec", "exch", "cas"};
+  for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+    if (lower_has(instr, names[i])) return names[i];
+  }
+  return "?";
+}
+
+static const sim_entry *atomic_entry(const ptx_instr *instr, ptx_type type) {
+  char key[40];
+  const char *operation = atomic_operation(instr);
+  if (vector_of(instr) > 1) return NULL;
+  snprintf(key, sizeof key, "atom_%s_%s", operation, ptx_type_name(type));
+  const sim_entry *e = sim_find_entry(key);
+  /* 16-bit and packed floats have no entry of their own size's integers: b32 would add wrongly. */
+  if (e || type == PTX_F16X2 || type == PTX_BF16X2) return e;
+  snprintf(key, sizeof key, "atom_%s_b%u", operation, ptx_type_bytes(type) * 8);
+  return sim_find_entry(key);
+}
+
+/* atom d, [a], b{, c} and red [a], b. */
+static bool lower_atomic(lowering *l, const ptx_instr *instr) {
+  bool has_result = strcmp(instr->opcode, "atom") == 0;
+  ptx_type type = lower_type(instr);
+  const sim_entry *entry = atomic_entry(instr, type);
+  if (!entry) return lower_unsupported(l, NULL);
+  int first = has_result ? 1 : 0, n = (int)strlen(entry->shape) - 1;
+  if (!lower_operands(l, first + 1 + n, first + 1 + n)) return false;
+  uint32_t wide = 0, d = 0;
+  bool sink = !has_result || instr->operands[0].kind == PTX_OP_SINK;
+  if (!sink) d = lower_dest(l, &instr->operands[0], entry->shape[0], &wide);
+  uint32_t b = lower_source(l, &instr->operands[first + 1], entry->shape[1]);
+  uint32_t c = n == 2 ? lower_source(l, &instr->operands[first + 2], entry->shape[2]) : 0;
+  if (orders(instr, "release")) lower_emit(l, sim_op_fence);
+  count_access(l);
+  sim_op *op = lower_emit(l, entry->fn);
+  op->d = d;
+  op->b = b;
+  op->c = c;
+  op->e = 1; /* marks an atomic for the counters */
+  describe_access(l, op, type, 1, true);
+  if (!lower_address(l, op, &instr->operands[first], space_of(instr))) return false;
+  lower_widen(l, wide, d, false);
+  if (orders(instr, "acquire")) lower_emit(l, sim_op_fence);
+  return !l->code;
+}
+
+/* cvta.space.u64: space address -> generic; cvta.to.space.u64: the reverse. */
+static bool lower_cvta(lowering *l, const ptx_instr *instr) {
+  if (!lower_operands(l, 2, 2)) return false;
+  if (lower_type(instr) != PTX_U64) return lower_unsupported(l, "32-bit generic addresses");
+  uint64_t window = window_of(space_of(instr));
+  uint32_t wide;
+  uint32_t a = lower_source(l, &instr->operands[1], '8');
+  uint32_t d = lower_dest(l, &instr->operands[0], '8', &wide);
+  bool to = lower_has(instr, "to");
+  uint32_t delta = lower_constant(l, '8', to ? 0 - window : window);
+  lower_emit_key(l, window ? "add_b64" : "mov_b64", d, a, window ? delta : 0);
+  return !l->code;
+}
+
+static bool lower_isspacep(lowering *l, const ptx_instr *instr) {
+  if (!lower_operands(l, 2, 2)) return false;
+  ptx_space space = space_of(instr);
+  uint32_t wide, temp = lower_temp(l, '8');
+  uint32_t a = lower_source(l, &instr->operands[1], '8');
+  uint32_t d = lower_dest(l, &instr->operands[0], 'p', &wide);
+  uint64_t low = space == PTX_GLOBAL ? 1 : window_of(space);
+  uint64_t bytes = space == PTX_GLOBAL ? SIM_SHARED_WINDOW - 1 : SIM_WINDOW_BYTES;
+  if (low == 0) return lower_unsupported(l, "this state space");
+  lower_emit_key(l, "sub_b64", temp, a, lower_constant(l, '8', low));
+  lower_emit_key(l, "setp_lo_u64", d, temp, lower_constant(l, '8', bytes));
+  return !l->code;
+}
+
+/* mov.b64 {lo, hi}, d and mov.b32 {h0, h1}, r. */
+static bool lower_unpack(lowering *l, const ptx_instr *instr, uint32_t bytes) {
+  const ptx_operand *vector = &instr->operands[0];
+  if (vector->count != 2 || bytes < 4) return lower_unsupported(l, "this form of mov");
+  uint32_t a = lower_source(l, &instr->operands[1], bytes == 8 ? '8' : '4'), wide;
+  /* The source may be one of the destinations' slots: read both halves first. */
+  uint32_t low = lower_temp(l, '4'), high = lower_temp(l, '4');
+  lower_emit_key(l, bytes == 8 ? "low_b64" : "low_b32", low, a, 0);
+  lower_emit_key(l, bytes == 8 ? "high_b64" : "high_b32", high, a, 0);
+  for (int i = 0; i < 2; i++) {
+    if (vector->items[i].kind == PTX_OP_SINK) continue;
+    uint32_t d = lower_dest(l, &vector->items[i], '4', &wide);
+    lower_emit_key(l, "mov_b32", d, i ? high : low, 0);
+    lower_widen(l, wide, d, false);
+  }
+  return !l->code;
+}
+
+static bool lower_pack(lowering *l, const ptx_instr *instr, uint32_t bytes) {
+  const ptx_operand *vector = &instr->operands[1];
+  if (vector->count != 2 || bytes < 4) return lower_unsupported(l, "this form of mov");
+  uint32_t wide, low = lower_source(l, &vector->items[0], '4');
+  uint32_t high = lower_source(l, &vector->items[1], '4');
+  uint32_t d = lower_dest(l, &instr->operands[0], bytes == 8 ? '8' : '4', &wide);
+  lower_emit_key(l, bytes == 8 ? "pack_b64" : "pack_b32", d, low, high);
+  return !l->code;
+}
+
+static bool lower_mov(lowering *l, const ptx_instr *instr) {
+  if (!lower_operands(l, 2, 2)) return false;
+  ptx_type type = lower_type(instr);
+  uint32_t bytes = ptx_type_bytes(type), wide;
+  if (instr->operands[0].kind == PTX_OP_VECTOR) return lower_unpack(l, instr, bytes);
+  if (instr->operands[1].kind == PTX_OP_VECTOR) return lower_pack(l, instr, bytes);
+  if (bytes == 1 || bytes > 8 || type == PTX_NONE) return lower_unsupported(l, "this type");
+  char shape = lower_shape(type);
+  uint32_t a = lower_source(l, &instr->operands[1], shape);
+  uint32_t d = lower_dest(l, &instr->operands[0], shape, &wide);
+  lower_emit_key(l, shape == 'p' ? "mov_pred" : shape == '4' ? "mov_b32" : "mov_b64", d, a, 0);
+  lower_widen(l, wide, d, false);
+  return !l->code;
+}
+
+static bool lower_fence(lowering *l, const ptx_instr *instr) {
+  if (lower_has(instr, "proxy")) return lower_unsupported(l, "proxies");
+  lower_emit(l, sim_op_fence);
+  return !l->code;
+}
+
+/* Hints that change nothing but speed. */
+static bool lower_nothing(lowering *l, const ptx_instr *instr) {
+  (void)instr;
+  return !l->code;
+}
+
+const lower_entry lower_memory_rules[] = {
+    {"ld", lower_load, false},      {"ldu", lower_load, false},
+    {"st", lower_store, false},     {"atom", lower_atomic, false},
+    {"red", lower_atomic, false},   {"cvta", lower_cvta, false},
+    {"mov", lower_mov, false},      {"isspacep", lower_isspacep, false},
+    {"membar", lower_fence, false}, {"fence", lower_fence, false},
+    {"prefetch", lower_nothing, false}, {"prefetchu", lower_nothing, false},
+    {"applypriority", lower_nothing, false}, {"pmevent", lower_nothing, false},
+    {NULL, NULL, false}};

@@ -1,0 +1,242 @@
+/* Device memory of the simulator: allocations in one reserved region, and the range table.
+ * Addresses are handed out upwards and not reused while the region lasts, so that a stale pointer is told. */
+#include "memory.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+/* ---- ranges ---- */
+
+/* Index of the first range whose base lies above address. */
+static size_t upper(const sim_ranges *ranges, uint64_t address) {
+  size_t low = 0, high = ranges->count;
+  while (low < high) {
+    size_t middle = (low + high) / 2;
+    if (ranges->items[middle].base <= address) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}
+
+pg_code sim_ranges_add(sim_ranges *ranges, sim_range range, pg_error *error) {
+  if (ranges->count == ranges->capacity) {
+    size_t capacity = ranges->capacity ? ranges->capacity * 2 : 16;
+    sim_range *items = realloc(ranges->items, capacity * sizeof *items);
+    if (!items) return pg_fail(error, PG_MEMORY, "no memory for %zu address ranges", capacity);
+    ranges->items = items;
+    ranges->capacity = capacity;
+  }
+  size_t at = upper(ranges, range.base);
+  memmove(ranges->items + at + 1, ranges->items + at, (ranges->count - at) * sizeof range);
+  ranges->items[at] = range;
+  ranges->count++;
+  return PG_OK;
+}
+
+const sim_range *sim_ranges_find(const sim_ranges *ranges, uint64_t address, uint64_t bytes) {
+  size_t at = upper(ranges, address);
+  if (at == 0) return NULL;
+  const sim_range *r = &ranges->items[at - 1];
+  return bytes <= r->bytes && address - r->base <= r->bytes - bytes ? r : NULL;
+}
+
+static uint64_t gap(const sim_range *r, uint64_t address) {
+  if (address < r->base) return r->base - address;
+  return address - r->base < r->bytes ? 0 : address - r->base - r->bytes + 1;
+}
+
+const sim_range *sim_ranges_nearest(const sim_ranges *ranges, uint64_t address) {
+  if (ranges->count == 0) return NULL;
+  size_t at = upper(ranges, address);
+  if (at == 0) return &ranges->items[0];
+  const sim_range *below = &ranges->items[at - 1];
+  if (at == ranges->count) return below;
+  const sim_range *above = &ranges->items[at];
+  return gap(above, address) < gap(below, address) ? above : below;
+}
+
+void sim_ranges_free(sim_ranges *ranges) {
+  free(ranges->items);
+  *ranges = (sim_ranges){0};
+}
+
+/* ---- allocations ---- */
+
+typedef struct allocation {
+  uint64_t base, bytes;
+  bool freed;
+  bool named; /* kernels may only touch its named parts */
+} allocation;
+
+struct sim_memory {
+  uint8_t *region;
+  uint64_t region_bytes, used, live, limit;
+  allocation *items; /* sorted by base: addresses only grow */
+  size_t count, capacity;
+  sim_ranges names; /* named parts; each owns its name */
+};
+
+/* The region is address space only; pages are committed as they are touched. */
+static const uint64_t REGION_BYTES = 1ull << 40;
+/* Distance between allocations: a far miss must not land in a neighbour. */
+static const uint64_t GAP_BYTES = 1ull << 20;
+
+static uint64_t physical_bytes(void) {
+  long pages = sysconf(_SC_PHYS_PAGES), size = sysconf(_SC_PAGESIZE);
+  return pages > 0 && size > 0 ? (uint64_t)pages * (uint64_t)size : 1ull << 30;
+}
+
+pg_code sim_memory_new(sim_memory **out, pg_error *error) {
+  sim_memory *m = calloc(1, sizeof *m);
+  if (!m) return pg_fail(error, PG_MEMORY, "no memory for the simulator");
+  /* Halve until the machine grants it: address space may be limited (ulimit -v). */
+  for (m->region_bytes = REGION_BYTES; m->region_bytes >= 1ull << 28; m->region_bytes /= 2) {
+    void *at = mmap((void *)0x600000000000, m->region_bytes, PROT_NONE,
+                    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (at != MAP_FAILED) {
+      m->region = at;
+      break;
+    }
+  }
+  if (!m->region) {
+    free(m);
+    pg_fail(error, PG_MEMORY, "no address space for the simulator's device memory");
+    return pg_hint(error, "raise the limit on virtual memory (ulimit -v)");
+  }
+  m->limit = physical_bytes() / 4 * 3;
+  *out = m;
+  return PG_OK;
+}
+
+void sim_memory_free(sim_memory *m) {
+  if (!m) return;
+  munmap(m->region, m->region_bytes);
+  for (size_t i = 0; i < m->names.count; i++) free((char *)m->names.items[i].name);
+  sim_ranges_free(&m->names);
+  free(m->items);
+  free(m);
+}
+
+uint64_t sim_memory_total(const sim_memory *m) {
+  return m->limit;
+}
+
+static uint64_t round_up(uint64_t value, uint64_t unit) {
+  return (value + unit - 1) / unit * unit;
+}
+
+pg_code sim_memory_alloc(sim_memory *m, uint64_t bytes, uint64_t *out, pg_error *error) {
+  *out = 0;
+  if (bytes == 0) return pg_fail(error, PG_RANGE, "an allocation of 0 bytes");
+  if (bytes > m->limit - m->live || bytes > m->region_bytes - m->used ||
+      round_up(bytes, 4096) + GAP_BYTES > m->region_bytes - m->used) {
+    return pg_fail(error, PG_MEMORY, "%llu bytes of device memory asked, %llu of %llu are free",
+                   (unsigned long long)bytes, (unsigned long long)(m->limit - m->live),
+                   (unsigned long long)m->limit);
+  }
+  if (m->count == m->capacity) {
+    size_t capacity = m->capacity ? m->capacity * 2 : 64;
+    allocation *items = realloc(m->items, capacity * sizeof *items);
+    if (!items) return pg_fail(error, PG_MEMORY, "no memory for an allocation record");
+    m->items = items;
+    m->capacity = capacity;
+  }
+  uint8_t *at = m->region + m->used + GAP_BYTES / 2;
+  uint64_t mapped = round_up(bytes, 4096);
+  if (mprotect(at, mapped, PROT_READ | PROT_WRITE) != 0) {
+    return pg_fail(error, PG_MEMORY, "the system refused %llu bytes of device memory",
+                   (unsigned long long)bytes);
+  }
+  m->items[m->count++] = (allocation){.base = (uint64_t)(uintptr_t)at, .bytes = bytes};
+  m->used += mapped + GAP_BYTES;
+  m->live += bytes;
+  *out = (uint64_t)(uintptr_t)at;
+  return PG_OK;
+}
+
+/* The last allocation that starts at or below address, live or freed. */
+static allocation *find(const sim_memory *m, uint64_t address) {
+  size_t low = 0, high = m->count;
+  while (low < high) {
+    size_t middle = (low + high) / 2;
+    if (m->items[middle].base <= address) low = middle + 1;
+    else high = middle;
+  }
+  return low ? &m->items[low - 1] : NULL;
+}
+
+static bool inside(const allocation *a, uint64_t address, uint64_t bytes) {
+  return a && bytes <= a->bytes && address - a->base <= a->bytes - bytes;
+}
+
+static void forget_names(sim_memory *m, const allocation *a) {
+  size_t kept = 0;
+  for (size_t i = 0; i < m->names.count; i++) {
+    sim_range r = m->names.items[i];
+    if (inside(a, r.base, 0)) free((char *)r.name);
+    else m->names.items[kept++] = r;
+  }
+  m->names.count = kept;
+}
+
+pg_code sim_memory_release(sim_memory *m, uint64_t address, pg_error *error) {
+  if (address == 0) return PG_OK;
+  allocation *a = find(m, address);
+  if (!a || a->base != address || a->freed) {
+    return pg_fail(error, PG_RANGE, "0x%llx is not the start of a live allocation",
+                   (unsigned long long)address);
+  }
+  void *at = (void *)(uintptr_t)a->base;
+  madvise(at, round_up(a->bytes, 4096), MADV_DONTNEED);
+  mprotect(at, round_up(a->bytes, 4096), PROT_NONE);
+  if (a->named) forget_names(m, a);
+  a->freed = true;
+  m->live -= a->bytes;
+  return PG_OK;
+}
+
+pg_code sim_memory_name(sim_memory *m, uint64_t start, uint64_t bytes, const char *name,
+                        bool read_only, pg_error *error) {
+  pg_code code = sim_memory_check(m, start, bytes, error);
+  if (code) return code;
+  char *copy = strdup(name ? name : "");
+  if (!copy) return pg_fail(error, PG_MEMORY, "no memory for a name");
+  code = sim_ranges_add(&m->names,
+                        (sim_range){.base = start, .bytes = bytes, .read_only = read_only, .name = copy},
+                        error);
+  if (code) free(copy);
+  else find(m, start)->named = true;
+  return code;
+}
+
+pg_code sim_memory_check(const sim_memory *m, uint64_t address, uint64_t bytes, pg_error *error) {
+  const allocation *a = find(m, address);
+  if (inside(a, address, bytes) && !a->freed) return PG_OK;
+  return pg_fail(error, PG_RANGE, "0x%llx + %llu bytes is not inside a live allocation",
+                 (unsigned long long)address, (unsigned long long)bytes);
+}
+
+pg_code sim_memory_ranges(const sim_memory *m, sim_ranges *out, pg_error *error) {
+  *out = (sim_ranges){0};
+  for (size_t i = 0; i < m->count; i++) {
+    const allocation *a = &m->items[i];
+    if (a->freed || a->named) continue;
+    pg_code code = sim_ranges_add(out, (sim_range){.base = a->base, .bytes = a->bytes, .name = ""}, error);
+    if (code) return code;
+  }
+  for (size_t i = 0; i < m->names.count; i++) {
+    pg_code code = sim_ranges_add(out, m->names.items[i], error);
+    if (code) return code;
+  }
+  return PG_OK;
+}
+
+const char *sim_memory_ghost(const sim_memory *m, uint64_t address, char *text, size_t bytes) {
+  const allocation *a = find(m, address);
+  if (!a || !a->freed || !inside(a, address, 1)) return NULL;
+  snprintf(text, bytes, "a freed allocation of %llu bytes", (unsigned long long)a->bytes);
+  return text;
+}

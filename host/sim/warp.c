@@ -1,0 +1,204 @@
+/* Independent thread scheduling: the lanes of a warp form groups that share a program counter. The group
+ * with the lowest pc runs, so that groups meet again where control flow joins; a group that waits for memory
+ * to change, or that has used up its quantum, lets the others run. */
+#include "exec.h"
+
+void sim_set_mask(sim_warp *w, uint32_t mask) {
+  w->mask = mask;
+  for (int i = 0; i < SIM_LANES; i++) w->lanes[i] = -(int32_t)(mask >> i & 1);
+}
+
+static void remove_group(sim_warp *w, int index) {
+  w->groups[index] = w->groups[--w->group_count];
+  if (w->current == w->group_count) w->current = index;
+}
+
+static void note_others(sim_warp *w) {
+  w->other_min = NULL;
+  for (int i = 0; i < w->group_count; i++) {
+    const sim_group *g = &w->groups[i];
+    if (i == w->current || g->state != SIM_READY) continue;
+    if (!w->other_min || g->pc < w->other_min) w->other_min = g->pc;
+  }
+}
+
+/* Ready groups with equal pc become one. */
+static void merge(sim_warp *w) {
+  for (int i = 0; i < w->group_count; i++) {
+    for (int j = w->group_count - 1; j > i; j--) {
+      sim_group *a = &w->groups[i], *b = &w->groups[j];
+      if (a->state != SIM_READY || b->state != SIM_READY || a->pc != b->pc) continue;
+      a->mask |= b->mask;
+      a->spun = a->spun && b->spun;
+      if (b->last_run < a->last_run) a->last_run = b->last_run;
+      if (w->current == j) w->current = i;
+      remove_group(w, j);
+    }
+  }
+}
+
+static bool better(const sim_group *a, const sim_group *b, bool fair) {
+  if (fair) return a->last_run < b->last_run;
+  if (a->spun != b->spun) return b->spun;
+  return a->pc < b->pc;
+}
+
+const sim_op *sim_pick(sim_warp *w, bool fair) {
+  int best = -1;
+  for (int i = 0; i < w->group_count; i++) {
+    const sim_group *g = &w->groups[i];
+    if (g->state != SIM_READY) continue;
+    if (best < 0 || better(g, &w->groups[best], fair)) best = i;
+  }
+  w->current = -1;
+  if (best < 0) w->why = SIM_SWITCH;
+  else if (w->groups[best].spun && !fair) w->why = SIM_SPIN;
+  else if (--w->slice < 0) w->why = SIM_QUANTUM;
+  else w->current = best;
+  if (w->current < 0) return NULL;
+  w->groups[best].spun = false;
+  w->groups[best].last_run = ++w->tick;
+  note_others(w);
+  sim_set_mask(w, w->groups[best].mask);
+  w->budget = w->other_min ? SIM_QUANTUM_GROUP : SIM_QUANTUM_WARP;
+  return w->groups[best].pc;
+}
+
+sim_exit sim_run_warp(sim_warp *w) {
+  for (int i = 0; i < w->group_count; i++) w->groups[i].spun = false;
+  w->slice = SIM_SLICE;
+  const sim_op *op = sim_pick(w, w->why == SIM_QUANTUM);
+  while (op) op = op->fn(w, op);
+  w->current = -1;
+  return w->why;
+}
+
+const sim_op *sim_quantum(sim_warp *w, const sim_op *pc) {
+  w->groups[w->current].pc = pc;
+  if (w->other_min) return sim_pick(w, true);
+  w->why = SIM_QUANTUM;
+  return NULL;
+}
+
+const sim_op *sim_spin(sim_warp *w, const sim_op *pc) {
+  w->groups[w->current].pc = pc;
+  w->groups[w->current].spun = true;
+  return sim_pick(w, false);
+}
+
+const sim_op *sim_diverge(sim_warp *w, uint32_t mask, const sim_op *taken, const sim_op *next) {
+  sim_group *g = &w->groups[w->current];
+  sim_group *other = &w->groups[w->group_count++];
+  *other = (sim_group){.pc = taken, .mask = mask};
+  g->mask &= ~mask;
+  g->pc = next;
+  merge(w);
+  return sim_pick(w, false);
+}
+
+const sim_op *sim_rejoin(sim_warp *w, const sim_op *pc) {
+  w->groups[w->current].pc = pc;
+  merge(w);
+  return sim_pick(w, false);
+}
+
+/* Groups that converge may have all they need once lanes have exited. */
+static void wake_converging(sim_warp *w) {
+  for (int i = 0; i < w->group_count; i++) {
+    sim_group *g = &w->groups[i];
+    if (g->state == SIM_CONVERGING && !(g->need & w->live & ~g->mask)) g->state = SIM_READY;
+  }
+}
+
+const sim_op *sim_leave(sim_warp *w, uint32_t lanes, const sim_op *next) {
+  sim_block *b = w->block;
+  sim_group *g = &w->groups[w->current];
+  w->live &= ~lanes;
+  b->live -= (uint32_t)__builtin_popcount(lanes);
+  g->mask &= ~lanes;
+  g->pc = next;
+  if (!g->mask) {
+    remove_group(w, w->current);
+    w->current = -1;
+  }
+  wake_converging(w);
+  for (uint32_t i = 0; i < SIM_BARRIERS; i++) {
+    if (b->barriers[i].arrived) sim_release_if_complete(b, i);
+  }
+  return sim_pick(w, false);
+}
+
+bool sim_converged(sim_warp *w, const sim_op *op, uint32_t member, const sim_op **next) {
+  uint32_t need = member & w->live;
+  if (!(need & ~w->mask)) return true;
+  sim_group *g = &w->groups[w->current];
+  g->need = need;
+  g->waits = op;
+  for (int i = w->group_count - 1; i >= 0; i--) {
+    sim_group *other = &w->groups[i];
+    if (i == w->current || other->state != SIM_CONVERGING || other->pc != op) continue;
+    g->mask |= other->mask;
+    remove_group(w, i);
+    g = &w->groups[w->current];
+  }
+  g->pc = op;
+  if (need & ~g->mask) g->state = SIM_CONVERGING;
+  *next = sim_pick(w, false);
+  return false;
+}
+
+/* ---- barriers ---- */
+
+static void write_result(sim_warp *w, const sim_group *g, const sim_barrier *bar) {
+  const sim_op *op = g->waits;
+  if (!op->e) return; /* bar.sync has no result */
+  if (op->e == 'p') {
+    uint32_t *d = (uint32_t *)(w->regs + op->d);
+    for (int i = 0; i < SIM_LANES; i++) {
+      if (g->mask >> i & 1) d[i] = bar->trues;
+    }
+    return;
+  }
+  uint32_t *d = (uint32_t *)(w->regs + op->d);
+  bool truth = op->e == 'a' ? bar->trues == bar->arrived : bar->trues != 0;
+  *d = truth ? *d | g->mask : *d & ~g->mask;
+}
+
+void sim_release_if_complete(sim_block *b, uint32_t id) {
+  sim_barrier *bar = &b->barriers[id];
+  uint32_t expected = bar->expected ? bar->expected : b->live;
+  if (bar->arrived < expected) return;
+  for (uint32_t i = 0; i < b->warp_count; i++) {
+    sim_warp *w = &b->warps[i];
+    for (int j = 0; j < w->group_count; j++) {
+      sim_group *g = &w->groups[j];
+      if (g->state != SIM_AT_BARRIER || g->barrier != id) continue;
+      write_result(w, g, bar);
+      g->state = SIM_READY;
+    }
+    merge(w);
+  }
+  *bar = (sim_barrier){0};
+}
+
+/* Barriers count whole warps in `bar.sync a, b`; threads here, which is the same for legal programs. */
+const sim_op *sim_arrive_at(sim_warp *w, const sim_op *op, bool wait) {
+  sim_block *b = w->block;
+  sim_group *g = &w->groups[w->current];
+  uint32_t id = (uint32_t)op->imm;
+  sim_barrier *bar = &b->barriers[id];
+  bar->arrived += (uint32_t)__builtin_popcount(w->mask);
+  if (op->b) {
+    uint32_t p = *(const uint32_t *)(w->regs + op->b);
+    bar->trues += (uint32_t)__builtin_popcount((op->negated ? ~p : p) & w->mask);
+  }
+  if (op->c) bar->expected = ((const uint32_t *)(w->regs + op->c))[__builtin_ctz(w->mask)];
+  g->pc = op + 1;
+  if (wait) {
+    g->state = SIM_AT_BARRIER;
+    g->barrier = (uint8_t)id;
+    g->waits = op;
+  }
+  sim_release_if_complete(b, id);
+  return sim_pick(w, false);
+}
