@@ -91,7 +91,8 @@ static uint32_t distinct(const uint64_t *address, uint32_t n, uint32_t bytes, ui
   return count;
 }
 
-/* Passes over the 32 four-byte banks: the largest number of distinct words that fall into one bank. */
+/* Passes over the 32 four-byte banks: the largest number of distinct words that fall into one bank.
+ */
 static uint32_t wavefronts(const uint64_t *address, uint32_t n, uint32_t bytes) {
   uint32_t words = bytes > 4 ? bytes / 4 : 1, per_pass = SIM_LANES / words, total = 0;
   for (uint32_t first = 0; first < n; first += per_pass) {
@@ -133,7 +134,8 @@ static void count_global(pg_counters *c, const sim_op *op, const uint64_t *addre
   }
 }
 
-/* Counts for the memory micro-op that follows; its class is the one its first lane's address has. */
+/* Counts for the memory micro-op that follows; its class is the one its first lane's address has.
+ */
 const sim_op *sim_op_count_memory(sim_warp *w, const sim_op *op) {
   uint64_t address[SIM_LANES];
   uint32_t n = gather(w, op + 1, address);

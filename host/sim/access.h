@@ -6,8 +6,8 @@
 
 typedef enum sim_where { SIM_NOWHERE, SIM_MIXED, SIM_ALL_GLOBAL, SIM_BLOCK_PRIVATE } sim_where;
 
-/* Check the active lanes' addresses one by one and turn them into host addresses; remember the last range.
- * SIM_NOWHERE: a fault was recorded. */
+/* Check the active lanes' addresses one by one and turn them into host addresses; remember the last
+ * range. SIM_NOWHERE: a fault was recorded. */
 sim_where sim_resolve(sim_warp *w, const sim_op *op, uint64_t address[SIM_LANES]);
 /* Turn addresses that all lie in `range` into host addresses. */
 sim_where sim_rebase(const sim_warp *w, const sim_range *range, uint64_t address[SIM_LANES]);

@@ -1,5 +1,5 @@
-/* Micro-ops that move control or let lanes meet: branches, guards, exits, barriers, fences, shuffles, votes.
- * See control.h for the list and program.h for the meaning of an op's fields. */
+/* Micro-ops that move control or let lanes meet: branches, guards, exits, barriers, fences,
+ * shuffles, votes. See control.h for the list and program.h for the meaning of an op's fields. */
 #include "control.h"
 
 #include <string.h>
@@ -24,8 +24,9 @@ static uint64_t *slot64(const sim_warp *w, uint32_t slot) {
   return (uint64_t *)(w->regs + slot);
 }
 
-#define FOR_LANES(i, m) \
-  for (uint32_t rest_ = (m), i; rest_ && (i = (uint32_t)__builtin_ctz(rest_), 1); rest_ &= rest_ - 1)
+#define FOR_LANES(i, m)                                                           \
+  for (uint32_t rest_ = (m), i; rest_ && (i = (uint32_t)__builtin_ctz(rest_), 1); \
+       rest_ &= rest_ - 1)
 
 /* ---- branches ---- */
 
@@ -130,7 +131,8 @@ const sim_op *sim_op_warp_sync(sim_warp *w, const sim_op *op) {
   return sim_converged(w, op, members(w, op), &next) ? op + 1 : next;
 }
 
-/* Source lane of `lane` (PTX ISA, shfl): c holds the clamp in bits 0-4 and the segment mask in bits 8-12. */
+/* Source lane of `lane` (PTX ISA, shfl): c holds the clamp in bits 0-4 and the segment mask in bits
+ * 8-12. */
 static bool shuffle_source(uint64_t mode, uint32_t lane, uint32_t b, uint32_t c, uint32_t *source) {
   uint32_t segment = c >> 8 & 31, clamp = c & 31;
   uint32_t low = lane & segment, high = low | (clamp & ~segment);
@@ -250,8 +252,10 @@ const sim_op *sim_op_clock(sim_warp *w, const sim_op *op) {
   clock_gettime(op->imm == SIM_CLOCK_GLOBAL ? CLOCK_REALTIME : CLOCK_MONOTONIC, &t);
   uint64_t now = (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
   FOR_LANES(i, w->mask) {
-    if (op->imm == SIM_CLOCK_32) slot32(w, op->d)[i] = (uint32_t)now;
-    else slot64(w, op->d)[i] = now;
+    if (op->imm == SIM_CLOCK_32)
+      slot32(w, op->d)[i] = (uint32_t)now;
+    else
+      slot64(w, op->d)[i] = now;
   }
   return op + 1;
 }

@@ -4,27 +4,27 @@
 
 #include "program.h"
 
-#define SIM_CONTROL(X)                                                                          \
-  X(jump)      /* bra, unconditional */                                                         \
-  X(branch)    /* @p bra */                                                                     \
-  X(branch_table) /* brx.idx: imm targets follow as operand micro-ops */                        \
-  X(join)      /* a label: groups that arrive here become one */                                \
-  X(guard)     /* narrow the mask to a predicate; target is after the guarded micro-ops */      \
-  X(unguard)                                                                                    \
-  X(exit)      /* exit, and ret of an entry */                                                  \
-  X(trap)                                                                                       \
-  X(barrier)   /* bar.sync, bar.red: imm number, b predicate, c count, e kind of result */  \
-  X(arrive)                                                                                     \
-  X(fence)                                                                                      \
-  X(warp_sync) /* bar.warp.sync */                                                              \
-  X(shuffle)                                                                                    \
-  X(vote)                                                                                       \
-  X(match)                                                                                      \
-  X(redux)                                                                                      \
-  X(activemask)                                                                                 \
-  X(yield)     /* nanosleep */                                                                  \
-  X(clock)     /* %clock, %clock64, %globaltimer */                                             \
-  X(count)     /* sim:profile: a basic block of imm instructions starts */                      \
+#define SIM_CONTROL(X)                                                                        \
+  X(jump)         /* bra, unconditional */                                                    \
+  X(branch)       /* @p bra */                                                                \
+  X(branch_table) /* brx.idx: imm targets follow as operand micro-ops */                      \
+  X(join)         /* a label: groups that arrive here become one */                           \
+  X(guard)        /* narrow the mask to a predicate; target is after the guarded micro-ops */ \
+  X(unguard)                                                                                  \
+  X(exit) /* exit, and ret of an entry */                                                     \
+  X(trap)                                                                                     \
+  X(barrier) /* bar.sync, bar.red: imm number, b predicate, c count, e kind of result */      \
+  X(arrive)                                                                                   \
+  X(fence)                                                                                    \
+  X(warp_sync) /* bar.warp.sync */                                                            \
+  X(shuffle)                                                                                  \
+  X(vote)                                                                                     \
+  X(match)                                                                                    \
+  X(redux)                                                                                    \
+  X(activemask)                                                                               \
+  X(yield)        /* nanosleep */                                                             \
+  X(clock)        /* %clock, %clock64, %globaltimer */                                        \
+  X(count)        /* sim:profile: a basic block of imm instructions starts */                 \
   X(count_memory) /* sim:profile: the memory micro-op that follows */
 
 #define SIM_X(name) const sim_op *sim_op_##name(sim_warp *, const sim_op *);
@@ -35,8 +35,16 @@ SIM_CONTROL(SIM_X)
 enum { SIM_SHFL_UP, SIM_SHFL_DOWN, SIM_SHFL_BFLY, SIM_SHFL_IDX };
 enum { SIM_VOTE_ALL, SIM_VOTE_ANY, SIM_VOTE_UNI, SIM_VOTE_BALLOT };
 enum { SIM_MATCH_ANY_32, SIM_MATCH_ANY_64, SIM_MATCH_ALL_32, SIM_MATCH_ALL_64 };
-enum { SIM_REDUX_ADD, SIM_REDUX_MIN_S, SIM_REDUX_MAX_S, SIM_REDUX_MIN_U, SIM_REDUX_MAX_U, SIM_REDUX_AND,
-       SIM_REDUX_OR, SIM_REDUX_XOR };
+enum {
+  SIM_REDUX_ADD,
+  SIM_REDUX_MIN_S,
+  SIM_REDUX_MAX_S,
+  SIM_REDUX_MIN_U,
+  SIM_REDUX_MAX_U,
+  SIM_REDUX_AND,
+  SIM_REDUX_OR,
+  SIM_REDUX_XOR
+};
 enum { SIM_CLOCK_32, SIM_CLOCK_64, SIM_CLOCK_GLOBAL };
 
 #endif

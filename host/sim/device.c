@@ -1,8 +1,596 @@
-/* The simulator as a pg_device. */
-#include "sim.h"
+/* The simulator as a pg_device: memory, modules, launches; streams and events are immediate, since
+ * every launch has ended when it returns. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "exec.h"
+#include "isa.h"
+
+struct pg_kernel {
+  const sim_func *func;
+};
+
+struct pg_module {
+  sim_program *program;
+  pg_kernel *kernels;
+  char *name;
+  pg_module *next;
+};
+
+struct pg_stream {
+  int unused;
+};
+
+struct pg_event {
+  double at;
+};
+
+typedef struct sim_device {
+  pg_device base;
+  pg_sim_options options;
+  sim_memory *memory;
+  pg_module *modules;
+  pg_fault fault;
+  pg_counters counters;
+} sim_device;
+
+enum {
+  MAX_THREADS = 1024,
+  SHARED_OPTIN = 232448,
+  MULTIPROCESSORS = 132,
+  THREADS_PER_MULTIPROCESSOR = 2048
+};
+
+static sim_device *self(pg_device *d) {
+  return (sim_device *)d;
+}
+
+/* ---- memory ---- */
+
+static pg_code sim_alloc(pg_device *d, size_t bytes, pg_ptr *out, pg_error *error) {
+  return sim_memory_alloc(self(d)->memory, bytes, out, error);
+}
+
+static pg_code sim_free(pg_device *d, pg_ptr at, pg_error *error) {
+  return sim_memory_release(self(d)->memory, at, error);
+}
+
+static pg_code sim_name(pg_device *d, pg_ptr start, size_t bytes, const char *name, bool read_only,
+                        pg_error *error) {
+  return sim_memory_name(self(d)->memory, start, bytes, name, read_only, error);
+}
+
+static void *host(pg_ptr at) {
+  return (void *)(uintptr_t)at;
+}
+
+static pg_code sim_upload(pg_device *d, pg_ptr to, const void *from, size_t bytes,
+                          pg_stream *stream, pg_error *error) {
+  (void)stream;
+  pg_code code = sim_memory_check(self(d)->memory, to, bytes, error);
+  if (!code && bytes) memcpy(host(to), from, bytes);
+  return code;
+}
+
+static pg_code sim_download(pg_device *d, void *to, pg_ptr from, size_t bytes, pg_stream *stream,
+                            pg_error *error) {
+  (void)stream;
+  pg_code code = sim_memory_check(self(d)->memory, from, bytes, error);
+  if (!code && bytes) memcpy(to, host(from), bytes);
+  return code;
+}
+
+static pg_code sim_copy(pg_device *d, pg_ptr to, pg_ptr from, size_t bytes, pg_stream *stream,
+                        pg_error *error) {
+  (void)stream;
+  pg_code code = sim_memory_check(self(d)->memory, to, bytes, error);
+  if (!code) code = sim_memory_check(self(d)->memory, from, bytes, error);
+  if (!code && bytes) memmove(host(to), host(from), bytes);
+  return code;
+}
+
+static pg_code sim_fill(pg_device *d, pg_ptr to, uint32_t pattern, int pattern_bytes, size_t count,
+                        pg_stream *stream, pg_error *error) {
+  (void)stream;
+  if (pattern_bytes != 1 && pattern_bytes != 2 && pattern_bytes != 4) {
+    return pg_fail(error, PG_INVALID, "a fill pattern has 1, 2 or 4 bytes, not %d", pattern_bytes);
+  }
+  size_t size = (size_t)pattern_bytes;
+  if (count > SIZE_MAX / size) return pg_fail(error, PG_RANGE, "a fill of %zu patterns", count);
+  pg_code code = sim_memory_check(self(d)->memory, to, count * size, error);
+  if (code) return code;
+  uint8_t *at = host(to);
+  if (size == 1)
+    memset(at, (int)(pattern & 255), count);
+  else
+    for (size_t i = 0; i < count; i++) memcpy(at + i * size, &pattern, size);
+  return PG_OK;
+}
+
+/* ---- modules ---- */
+
+static pg_code write_relocations(const ptx_module *m, const ptx_var *v, uint64_t address,
+                                 const uint64_t *addresses, const char *name, pg_error *error) {
+  for (int i = 0; i < v->reloc_count; i++) {
+    uint64_t value = 0;
+    for (int j = 0; j < m->var_count; j++) {
+      if (m->vars[j].name == v->relocs[i].symbol) value = addresses[j];
+    }
+    if (!value) {
+      pg_fail(error, PG_UNSUPPORTED, "the initialiser of %s takes the address of %s", v->name,
+              v->relocs[i].symbol);
+      return pg_where(error, "%s:%d", name, v->line);
+    }
+    value += (uint64_t)v->relocs[i].addend;
+    memcpy((uint8_t *)host(address) + v->relocs[i].at, &value, sizeof value);
+  }
+  return PG_OK;
+}
+
+static pg_code place_variable(sim_device *d, const ptx_var *v, const char *name, uint64_t *address,
+                              pg_error *error) {
+  *address = 0;
+  if (v->space == PTX_SHARED) return PG_OK;
+  uint64_t bytes = v->count * ptx_type_bytes(v->type);
+  if (v->is_extern || bytes == 0) {
+    pg_fail(error, PG_UNSUPPORTED, "variable %s is declared and never defined", v->name);
+    return pg_where(error, "%s:%d", name, v->line);
+  }
+  pg_code code = sim_memory_alloc(d->memory, bytes, address, error);
+  if (code) return code;
+  if (v->init) memcpy(host(*address), v->init, bytes);
+  return sim_memory_name(d->memory, *address, bytes, v->name, v->space == PTX_CONST, error);
+}
+
+static pg_code place_variables(sim_device *d, const ptx_module *m, const char *name, uint64_t **out,
+                               pg_error *error) {
+  uint64_t *addresses = calloc((size_t)m->var_count + 1, sizeof *addresses);
+  if (!addresses) return pg_fail(error, PG_MEMORY, "no memory for module variables");
+  *out = addresses;
+  pg_code code = PG_OK;
+  for (int i = 0; i < m->var_count && !code; i++) {
+    code = place_variable(d, &m->vars[i], name, &addresses[i], error);
+  }
+  for (int i = 0; i < m->var_count && !code; i++) {
+    if (addresses[i])
+      code = write_relocations(m, &m->vars[i], addresses[i], addresses, name, error);
+  }
+  return code;
+}
+
+static void release_variables(sim_device *d, const uint64_t *addresses, int count) {
+  for (int i = 0; addresses && i < count; i++) sim_memory_release(d->memory, addresses[i], NULL);
+}
+
+static void free_module(sim_device *d, pg_module *m) {
+  if (m->program) release_variables(d, m->program->var_address, m->program->source->var_count);
+  sim_program_free(m->program);
+  free(m->kernels);
+  free(m->name);
+  free(m);
+}
+
+static pg_code lower_module(sim_device *d, pg_module *m, ptx_module *source, pg_error *error) {
+  uint64_t *addresses = NULL;
+  pg_code code = place_variables(d, source, m->name, &addresses, error);
+  if (!code) {
+    code = sim_lower(source, m->name, addresses, d->options.mode == PG_SIM_PROFILE, &m->program,
+                     error);
+  }
+  if (code) {
+    release_variables(d, addresses, source->var_count);
+    free(addresses);
+    ptx_free(source);
+  }
+  return code;
+}
+
+static pg_code sim_load(pg_device *d, const void *image, size_t bytes, const char *name,
+                        pg_module **out, pg_error *error) {
+  if (bytes >= 4 && memcmp(image, "\177ELF", 4) == 0) {
+    pg_fail(error, PG_UNSUPPORTED, "%s is machine code; the simulator executes PTX", name);
+    return pg_hint(error, "compile to PTX (nvcc -ptx)");
+  }
+  ptx_module *source = NULL;
+  pg_code code = ptx_parse(image, bytes, name, &source, error);
+  if (code) return code;
+  pg_module *m = calloc(1, sizeof *m);
+  if (m) m->name = strdup(name);
+  if (!m || !m->name) {
+    free(m);
+    ptx_free(source);
+    return pg_fail(error, PG_MEMORY, "no memory for a module");
+  }
+  code = lower_module(self(d), m, source, error);
+  if (!code) {
+    m->kernels = calloc(m->program->func_count + 1, sizeof *m->kernels);
+    if (!m->kernels) code = pg_fail(error, PG_MEMORY, "no memory for a module");
+  }
+  if (code) {
+    free_module(self(d), m);
+    return code;
+  }
+  for (size_t i = 0; i < m->program->func_count; i++) m->kernels[i].func = &m->program->funcs[i];
+  m->next = self(d)->modules;
+  self(d)->modules = m;
+  *out = m;
+  return PG_OK;
+}
+
+static void sim_unload(pg_device *d, pg_module *m) {
+  for (pg_module **at = &self(d)->modules; *at; at = &(*at)->next) {
+    if (*at != m) continue;
+    *at = m->next;
+    free_module(self(d), m);
+    return;
+  }
+}
+
+static const char *sim_kernel_name(pg_device *d, pg_module *m, int index) {
+  (void)d;
+  if (index < 0 || (size_t)index >= m->program->func_count) return NULL;
+  return m->program->funcs[index].source->name;
+}
+
+static pg_code sim_kernel(pg_device *d, pg_module *m, const char *name, pg_kernel **out,
+                          pg_error *error) {
+  char known[PG_HINT_MAX - 32] = "";
+  for (int i = 0; sim_kernel_name(d, m, i); i++) {
+    const char *has = sim_kernel_name(d, m, i);
+    if (strcmp(has, name) == 0) {
+      *out = &m->kernels[i];
+      return PG_OK;
+    }
+    size_t n = strlen(known);
+    snprintf(known + n, sizeof known - n, "%s%s", n ? ", " : "", has);
+  }
+  pg_fail(error, PG_NOT_FOUND, "%s has no kernel named %s", m->name, name);
+  return pg_hint(error, known[0] ? "it has: %s" : "it has none%s", known);
+}
+
+/* PTX gives a 64-bit parameter no kind: a pointer and an integer look the same. */
+static char param_kind(const ptx_var *v) {
+  if (v->is_pointer) return 'p';
+  if (v->is_array) return 'b';
+  switch (v->type) {
+  case PTX_F32:
+  case PTX_F64:
+  case PTX_F16:
+  case PTX_BF16: return 'f';
+  case PTX_U64:
+  case PTX_B64:
+  case PTX_B32:
+  case PTX_B16: return '?';
+  default: return 'i';
+  }
+}
+
+static uint64_t static_shared(const sim_func *f) {
+  uint64_t bytes = 0;
+  for (size_t i = 0; i < f->shared_count; i++) bytes += f->shared[i].bytes;
+  return bytes;
+}
+
+static pg_code sim_kernel_info(pg_device *d, pg_kernel *k, pg_kernel_info *info, pg_error *error) {
+  (void)d;
+  const ptx_func *f = k->func->source;
+  *info = (pg_kernel_info){.registers = -1,
+                           .param_count = f->param_count,
+                           .param_bytes = k->func->param_bytes,
+                           .local_bytes = (int)k->func->local_bytes,
+                           .shared_bytes = (int)static_shared(k->func),
+                           .max_threads = MAX_THREADS};
+  snprintf(info->name, sizeof info->name, "%s", f->name);
+  if (f->param_count > PG_PARAM_MAX) {
+    return pg_fail(error, PG_UNSUPPORTED, "kernel %s has %d parameters, the limit is %d", f->name,
+                   f->param_count, PG_PARAM_MAX);
+  }
+  for (int i = 0; i < f->param_count; i++) {
+    const ptx_var *v = &f->params[i];
+    info->params[i] = (pg_param){.offset = k->func->param_offset[i],
+                                 .size = (uint32_t)v->count * ptx_type_bytes(v->type),
+                                 .kind = param_kind(v)};
+  }
+  uint32_t most = f->reqntid[0] ? f->reqntid[0] * f->reqntid[1] * f->reqntid[2]
+                                : f->maxntid[0] * f->maxntid[1] * f->maxntid[2];
+  if (most) info->max_threads = (int)most;
+  return PG_OK;
+}
+
+/* ---- launches ---- */
+
+static pg_code check_shape(const pg_launch *launch, const sim_func *f, pg_error *error) {
+  const uint32_t *g = launch->grid, *b = launch->block;
+  const char *name = f->source->name;
+  uint64_t threads = (uint64_t)b[0] * b[1] * b[2];
+  uint64_t shared = static_shared(f) + launch->shared;
+  const uint32_t *req = f->source->reqntid, *max = f->source->maxntid;
+  if (!g[0] || !g[1] || !g[2] || g[0] > INT32_MAX || g[1] > 65535 || g[2] > 65535) {
+    pg_fail(error, PG_LAUNCH, "kernel %s: a grid of %u x %u x %u blocks", name, g[0], g[1], g[2]);
+    return pg_hint(error, "each side is at least 1, and at most 2147483647, 65535, 65535");
+  }
+  if (!threads || threads > MAX_THREADS || b[0] > 1024 || b[1] > 1024 || b[2] > 64) {
+    pg_fail(error, PG_LAUNCH, "kernel %s: blocks of %u x %u x %u threads", name, b[0], b[1], b[2]);
+    return pg_hint(error, "each side is at least 1, and at most 1024, 1024, 64; all in all 1024");
+  }
+  if (req[0] &&
+      (b[0] != req[0] || b[1] != (req[1] ? req[1] : 1) || b[2] != (req[2] ? req[2] : 1))) {
+    return pg_fail(error, PG_LAUNCH,
+                   "kernel %s demands blocks of %u x %u x %u threads, got %u x %u x %u", name,
+                   req[0], req[1], req[2], b[0], b[1], b[2]);
+  }
+  if (max[0] && threads > (uint64_t)max[0] * (max[1] ? max[1] : 1) * (max[2] ? max[2] : 1)) {
+    return pg_fail(
+        error, PG_LAUNCH, "kernel %s was compiled for at most %u threads a block, got %llu", name,
+        max[0] * (max[1] ? max[1] : 1) * (max[2] ? max[2] : 1), (unsigned long long)threads);
+  }
+  if (shared > SHARED_OPTIN) {
+    return pg_fail(error, PG_LAUNCH,
+                   "kernel %s: %llu bytes of shared memory a block, the limit is %d", name,
+                   (unsigned long long)shared, SHARED_OPTIN);
+  }
+  if (launch->param_bytes != f->param_bytes) {
+    return pg_fail(error, PG_LAUNCH, "kernel %s takes %u bytes of arguments, got %zu", name,
+                   f->param_bytes, launch->param_bytes);
+  }
+  return PG_OK;
+}
+
+static pg_code add_ranges(sim_launch *l, sim_ranges *ranges, pg_error *error) {
+  const sim_func *f = l->func;
+  pg_code code = PG_OK;
+  for (size_t i = 0; i < f->shared_count && !code; i++) {
+    const sim_variable *v = &f->shared[i];
+    if (v->bytes == 0) continue; /* a name of the dynamic part */
+    code = sim_ranges_add(ranges,
+                          (sim_range){.base = SIM_SHARED_WINDOW + v->offset,
+                                      .bytes = v->bytes,
+                                      .class = SIM_SHARED,
+                                      .name = v->name},
+                          error);
+  }
+  if (!code && l->dynamic_bytes) {
+    code = sim_ranges_add(ranges,
+                          (sim_range){.base = SIM_SHARED_WINDOW + f->shared_bytes,
+                                      .bytes = l->dynamic_bytes,
+                                      .class = SIM_SHARED,
+                                      .name = "dynamic shared memory"},
+                          error);
+  }
+  if (!code && f->local_bytes) {
+    code = sim_ranges_add(ranges,
+                          (sim_range){.base = SIM_LOCAL_WINDOW,
+                                      .bytes = f->local_bytes,
+                                      .class = SIM_LOCAL,
+                                      .name = "local memory"},
+                          error);
+  }
+  if (!code && f->param_bytes) {
+    code = sim_ranges_add(ranges,
+                          (sim_range){.base = SIM_PARAM_WINDOW,
+                                      .bytes = f->param_bytes,
+                                      .class = SIM_PARAM,
+                                      .read_only = true,
+                                      .name = "kernel parameters"},
+                          error);
+  }
+  return code;
+}
+
+static int worker_count(const sim_device *d, uint64_t blocks) {
+  long n = d->options.workers > 0 ? d->options.workers : sysconf(_SC_NPROCESSORS_ONLN);
+  if (n < 1) n = 1;
+  if (n > 256) n = 256;
+  return blocks < (uint64_t)n ? (int)blocks : (int)n;
+}
+
+static pg_code check_cooperative(const pg_launch *launch, const sim_launch *l, pg_error *error) {
+  uint64_t resident =
+      (uint64_t)MULTIPROCESSORS * (THREADS_PER_MULTIPROCESSOR / ((l->threads + 31) / 32 * 32));
+  if (!launch->cooperative || l->block_count <= resident) return PG_OK;
+  return pg_fail(error, PG_LAUNCH, "a cooperative launch of %llu blocks; %llu can be resident",
+                 (unsigned long long)l->block_count, (unsigned long long)resident);
+}
+
+static void add_counters(pg_counters *to, const pg_counters *from) {
+#define PG_X(name, text) to->name += from->name;
+  PG_COUNTERS(PG_X)
+#undef PG_X
+}
+
+static pg_code report(sim_device *d, const sim_launch *l, pg_error *error) {
+  d->fault = l->fault;
+  if (l->fault.kind == PG_FAULT_NONE) return PG_OK;
+  pg_code code = l->fault.kind == PG_FAULT_TIMEOUT ? PG_TIMEOUT : PG_LAUNCH;
+  pg_fail(error, code, "%s", l->fault.text);
+  if (l->fault.file[0]) pg_where(error, "%s:%d", l->fault.file, l->fault.line);
+  return code;
+}
+
+static pg_code sim_launch_kernel(pg_device *device, const pg_launch *launch, pg_stream *stream,
+                                 pg_error *error) {
+  (void)stream;
+  sim_device *d = self(device);
+  const sim_func *f = launch->kernel->func;
+  d->fault = (pg_fault){0};
+  pg_code code = check_shape(launch, f, error);
+  if (code) return code;
+  sim_ranges ranges = {0};
+  sim_launch l = {.func = f,
+                  .params = launch->params,
+                  .memory = d->memory,
+                  .ranges = &ranges,
+                  .threads = launch->block[0] * launch->block[1] * launch->block[2],
+                  .block_count = (uint64_t)launch->grid[0] * launch->grid[1] * launch->grid[2],
+                  .dynamic_bytes = launch->shared,
+                  .shared_bytes = f->shared_bytes + launch->shared,
+                  .seed = d->options.seed,
+                  .max_resident = UINT32_MAX};
+  memcpy(l.grid, launch->grid, sizeof l.grid);
+  memcpy(l.block, launch->block, sizeof l.block);
+  l.worker_count = worker_count(d, l.block_count);
+  l.single = l.worker_count == 1;
+  if (!launch->cooperative) {
+    l.max_resident =
+        1 + MULTIPROCESSORS * THREADS_PER_MULTIPROCESSOR / l.threads / (uint32_t)l.worker_count;
+  }
+  if (d->options.limit_s > 0) l.deadline = sim_now() + d->options.limit_s;
+  code = check_cooperative(launch, &l, error);
+  if (!code) code = sim_memory_ranges(d->memory, &ranges, error);
+  if (!code) code = add_ranges(&l, &ranges, error);
+  if (!code) code = sim_run(&l, error);
+  if (!code) code = report(d, &l, error);
+  d->counters.launches++;
+  for (int i = 0; l.workers && i < l.worker_count; i++)
+    add_counters(&d->counters, &l.workers[i].counters);
+  free(l.workers);
+  sim_ranges_free(&ranges);
+  return code;
+}
+
+/* ---- the rest of the interface ---- */
+
+static pg_code sim_sync(pg_device *d, pg_error *error) {
+  (void)d;
+  (void)error;
+  return PG_OK;
+}
+
+static void sim_get_fault(pg_device *d, pg_fault *out) {
+  *out = self(d)->fault;
+}
+
+static void sim_get_counters(pg_device *d, pg_counters *out, bool reset) {
+  *out = self(d)->counters;
+  out->complete = self(d)->options.mode == PG_SIM_PROFILE;
+  if (reset) self(d)->counters = (pg_counters){0};
+}
+
+static void sim_limit(pg_device *d, double seconds) {
+  self(d)->options.limit_s = seconds;
+}
+
+static pg_code sim_stream_new(pg_device *d, pg_stream **out, pg_error *error) {
+  (void)d;
+  *out = calloc(1, sizeof **out);
+  return *out ? PG_OK : pg_fail(error, PG_MEMORY, "no memory for a stream");
+}
+
+static pg_code sim_stream_sync(pg_device *d, pg_stream *stream, pg_error *error) {
+  (void)stream;
+  return sim_sync(d, error);
+}
+
+static void sim_stream_free(pg_device *d, pg_stream *stream) {
+  (void)d;
+  free(stream);
+}
+
+static pg_code sim_event_new(pg_device *d, pg_event **out, pg_error *error) {
+  (void)d;
+  *out = calloc(1, sizeof **out);
+  return *out ? PG_OK : pg_fail(error, PG_MEMORY, "no memory for an event");
+}
+
+static pg_code sim_event_record(pg_device *d, pg_event *event, pg_stream *stream, pg_error *error) {
+  (void)d;
+  (void)stream;
+  (void)error;
+  event->at = sim_now();
+  return PG_OK;
+}
+
+static pg_code sim_event_elapsed(pg_device *d, pg_event *start, pg_event *stop,
+                                 double *microseconds, pg_error *error) {
+  (void)d;
+  if (start->at <= 0 || stop->at <= 0)
+    return pg_fail(error, PG_INVALID, "an event that was never recorded");
+  *microseconds = (stop->at - start->at) * 1e6;
+  return PG_OK;
+}
+
+static void sim_event_free(pg_device *d, pg_event *event) {
+  (void)d;
+  free(event);
+}
+
+static void sim_health(pg_device *d, pg_health *out) {
+  (void)d;
+  *out = (pg_health){-1, -1, -1, -1, -1};
+}
+
+static const char *mode_spec(pg_sim_mode mode) {
+  return mode == PG_SIM_CHECK ? "sim:check" : mode == PG_SIM_PROFILE ? "sim:profile" : "sim";
+}
+
+static pg_code sim_info(pg_device *device, pg_device_info *info, pg_error *error) {
+  (void)error;
+  sim_device *d = self(device);
+  *info = (pg_device_info){.kind = "sim",
+                           .cc_major = 9,
+                           .cc_minor = 0,
+                           .multiprocessors = MULTIPROCESSORS,
+                           .max_threads_per_block = MAX_THREADS,
+                           .max_grid = {INT32_MAX, 65535, 65535},
+                           .max_block = {1024, 1024, 64},
+                           .shared_per_block = 49152,
+                           .shared_per_block_optin = SHARED_OPTIN,
+                           .l2_bytes = 0,
+                           .memory_bytes = sim_memory_total(d->memory)};
+  int workers = worker_count(d, UINT64_MAX);
+  snprintf(info->spec, sizeof info->spec, "%s", mode_spec(d->options.mode));
+  snprintf(info->name, sizeof info->name, "PTX simulator, %d thread%s, %s", workers,
+           workers == 1 ? "" : "s", sim_isa_name());
+  return PG_OK;
+}
+
+static void sim_close(pg_device *device) {
+  sim_device *d = self(device);
+  while (d->modules) sim_unload(device, d->modules);
+  sim_memory_free(d->memory);
+  free(d);
+}
+
+static const pg_device_ops OPS = {.close = sim_close,
+                                  .info = sim_info,
+                                  .alloc = sim_alloc,
+                                  .free = sim_free,
+                                  .name = sim_name,
+                                  .upload = sim_upload,
+                                  .download = sim_download,
+                                  .copy = sim_copy,
+                                  .fill = sim_fill,
+                                  .load = sim_load,
+                                  .unload = sim_unload,
+                                  .kernel = sim_kernel,
+                                  .kernel_info = sim_kernel_info,
+                                  .kernel_name = sim_kernel_name,
+                                  .launch = sim_launch_kernel,
+                                  .sync = sim_sync,
+                                  .fault = sim_get_fault,
+                                  .counters = sim_get_counters,
+                                  .limit = sim_limit,
+                                  .stream_new = sim_stream_new,
+                                  .stream_sync = sim_stream_sync,
+                                  .stream_free = sim_stream_free,
+                                  .event_new = sim_event_new,
+                                  .event_record = sim_event_record,
+                                  .event_elapsed = sim_event_elapsed,
+                                  .event_free = sim_event_free,
+                                  .health = sim_health};
 
 pg_code pg_sim_open(const pg_sim_options *options, pg_device **out, pg_error *error) {
-  (void)options;
-  *out = NULL;
-  return pg_fail(error, PG_UNSUPPORTED, "the simulator is being written");
+  sim_device *d = calloc(1, sizeof *d);
+  if (!d) return pg_fail(error, PG_MEMORY, "no memory for the simulator");
+  d->base.ops = &OPS;
+  d->options = *options;
+  pg_code code = sim_memory_new(&d->memory, error);
+  if (code) {
+    free(d);
+    return code;
+  }
+  *out = &d->base;
+  return PG_OK;
 }

@@ -1,5 +1,5 @@
-/* The running state of the simulator: launch, workers, blocks, warps. A launch owns its workers, a worker its
- * blocks, a block its warps; handlers see the warp and reach the rest from there. */
+/* The running state of the simulator: launch, workers, blocks, warps. A launch owns its workers, a
+ * worker its blocks, a block its warps; handlers see the warp and reach the rest from there. */
 #ifndef PG_SIM_EXEC_H
 #define PG_SIM_EXEC_H
 
@@ -23,11 +23,11 @@ typedef enum sim_state { SIM_READY, SIM_AT_BARRIER, SIM_CONVERGING } sim_state;
 typedef struct sim_group {
   const sim_op *pc;
   uint32_t mask;
-  uint32_t need;      /* SIM_CONVERGING: lanes that must arrive at pc */
+  uint32_t need; /* SIM_CONVERGING: lanes that must arrive at pc */
   uint8_t state;
-  uint8_t barrier;    /* SIM_AT_BARRIER */
-  bool spun;          /* it left the processor waiting for memory to change */
-  uint32_t last_run;  /* when it was last picked, in ticks of its warp */
+  uint8_t barrier;     /* SIM_AT_BARRIER */
+  bool spun;           /* it left the processor waiting for memory to change */
+  uint32_t last_run;   /* when it was last picked, in ticks of its warp */
   const sim_op *waits; /* the barrier micro-op, for its result and for reports */
 } sim_group;
 
@@ -36,21 +36,21 @@ typedef enum sim_exit { SIM_SWITCH, SIM_QUANTUM, SIM_SPIN, SIM_FAULTED } sim_exi
 
 struct sim_warp {
   uint8_t *regs;
-  uint32_t mask;               /* active lanes: those of the running group */
-  uint32_t guard_saved;        /* mask outside the current guard */
-  int32_t budget;              /* backward branches until another group, or the scheduler, is asked */
-  int32_t slice;               /* picks until the scheduler is asked */
+  uint32_t mask;        /* active lanes: those of the running group */
+  uint32_t guard_saved; /* mask outside the current guard */
+  int32_t budget;       /* backward branches until another group, or the scheduler, is asked */
+  int32_t slice;        /* picks until the scheduler is asked */
   uint32_t tick;
-  const sim_op *other_min;     /* lowest pc among the other ready groups; NULL when there is none */
+  const sim_op *other_min; /* lowest pc among the other ready groups; NULL when there is none */
   sim_block *block;
   sim_worker *worker;
   sim_launch *launch;
   const sim_func *func;
   sim_exit why;
-  uint32_t live;               /* lanes that have not exited */
-  int current;                 /* index of the running group, -1 none */
+  uint32_t live; /* lanes that have not exited */
+  int current;   /* index of the running group, -1 none */
   int group_count;
-  uint32_t index;              /* in the block */
+  uint32_t index; /* in the block */
   sim_group groups[SIM_LANES];
   _Alignas(64) int32_t lanes[SIM_LANES]; /* -1 where mask has a bit */
 };
@@ -66,20 +66,22 @@ struct sim_block {
   uint32_t warp_count, threads, live; /* live: threads that have not exited */
   uint32_t next_warp;
   sim_warp *warps;
-  uint8_t *frames;  /* warp_count frames */
-  uint8_t *shared;  /* static and dynamic shared memory */
-  uint8_t *local;   /* threads * local_bytes */
+  uint8_t *frames; /* warp_count frames */
+  uint8_t *shared; /* static and dynamic shared memory */
+  uint8_t *local;  /* threads * local_bytes */
   sim_barrier barriers[SIM_BARRIERS];
-  sim_block *next;  /* in the worker's list of resident or spare blocks */
+  sim_launch *launch;
+  uint32_t slices; /* how often it was interrupted */
+  sim_block *next; /* in the worker's list of resident or spare blocks */
 };
 
 struct sim_worker {
   sim_launch *launch;
-  sim_range *cache;      /* last range each memory micro-op hit */
-  sim_block *resident;   /* circular order: head runs next */
+  sim_range *cache;           /* last range each memory micro-op hit */
+  sim_block *resident, *last; /* a queue: the head runs next */
   sim_block *spare;
   uint32_t resident_count;
-  uint64_t rng;          /* shuffles the schedule */
+  uint64_t rng; /* shuffles the schedule */
   pg_counters counters;
   pthread_t thread;
   bool started;
@@ -87,28 +89,30 @@ struct sim_worker {
 
 struct sim_launch {
   const sim_func *func;
-  const sim_ranges *ranges;  /* every range a kernel may touch, sorted */
+  const sim_memory *memory; /* for reports: freed allocations */
+  const sim_ranges *ranges; /* every range a kernel may touch, sorted */
   const uint8_t *params;
   uint32_t grid[3], block[3];
   uint64_t block_count;
-  uint32_t threads;          /* a block's */
-  uint64_t shared_bytes;     /* static, gaps and dynamic */
+  uint32_t threads;      /* a block's */
+  uint64_t shared_bytes; /* static, gaps and dynamic */
   uint32_t dynamic_bytes;
-  uint32_t max_resident;     /* blocks a worker may hold at once */
-  bool single;               /* one worker: atomics need no lock */
-  double deadline;           /* monotonic seconds; 0 none */
+  uint32_t max_resident; /* blocks a worker may hold at once */
+  bool single;           /* one worker: atomics need no lock */
+  double deadline;       /* monotonic seconds; 0 none */
   uint64_t seed;
   atomic_ullong next_block;
-  atomic_int stop;           /* 0 run, else SIM_STOP_* */
+  atomic_int stop; /* 0 run, else SIM_STOP_FAULT */
   pthread_mutex_t fault_lock;
   pg_fault fault;
   int worker_count;
   sim_worker *workers;
 };
 
-enum { SIM_STOP_FAULT = 1, SIM_STOP_MEMORY };
+enum { SIM_STOP_FAULT = 1 };
 
-/* Quanta in backward branches: of a warp that is alone, and of a group while others of its warp wait. */
+/* Quanta in backward branches: of a warp that is alone, and of a group while others of its warp
+ * wait. */
 enum { SIM_QUANTUM_WARP = 4096, SIM_QUANTUM_GROUP = 1024, SIM_SLICE = 512 };
 
 /* ---- warp.c: groups of lanes ---- */
@@ -122,9 +126,11 @@ const sim_op *sim_quantum(sim_warp *w, const sim_op *pc);
 const sim_op *sim_spin(sim_warp *w, const sim_op *pc);
 /* Lanes of the current group exit. */
 const sim_op *sim_leave(sim_warp *w, uint32_t lanes, const sim_op *next);
-/* True when every live lane of `member` is in the running group; otherwise the group waits for them at op. */
+/* True when every live lane of `member` is in the running group; otherwise the group waits for them
+ * at op. */
 bool sim_converged(sim_warp *w, const sim_op *op, uint32_t member, const sim_op **next);
-/* Choose a ready group and make it current: the lowest pc, or (fair) the one that has waited longest. */
+/* Choose a ready group and make it current: the lowest pc, or (fair) the one that has waited
+ * longest. */
 const sim_op *sim_pick(sim_warp *w, bool fair);
 /* Run until the warp has nothing ready, its quantum ends, or a fault. */
 sim_exit sim_run_warp(sim_warp *w);
@@ -137,9 +143,12 @@ pg_code sim_run(sim_launch *launch, pg_error *error);
 double sim_now(void); /* monotonic seconds */
 
 /* ---- fault.c ---- */
-/* Record the first fault of the launch, stop all workers; returns NULL for `return sim_fault(...)`. */
-const sim_op *sim_fault(sim_warp *w, const sim_op *op, pg_fault_kind kind, int lane, uint64_t address,
-                        const char *format, ...) __attribute__((format(printf, 6, 7)));
-void sim_fault_text(pg_fault *fault, const char *what);
+/* Record the first fault of the launch, stop all workers; returns NULL for `return sim_fault(...)`.
+ */
+const sim_op *sim_fault(sim_warp *w, const sim_op *op, pg_fault_kind kind, int lane,
+                        uint64_t address, const char *format, ...)
+    __attribute__((format(printf, 6, 7)));
+/* A fault of a whole block or launch, with a list of where its warps stand. */
+void sim_fault_block(sim_block *b, pg_fault_kind kind, const char *what);
 
 #endif

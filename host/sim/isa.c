@@ -1,5 +1,5 @@
-/* The instruction table: the entries of vec_*.c for the best instruction set of this processor, sorted by
- * key once a process. */
+/* The instruction table: the entries of vec_*.c for the best instruction set of this processor,
+ * sorted by key once a process. */
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -26,7 +26,8 @@ const char *sim_isa_name(void) {
       __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512cd")) {
     return "AVX-512";
   }
-  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("bmi2")) {
+  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
+      __builtin_cpu_supports("bmi2")) {
     return "AVX2";
   }
 #endif

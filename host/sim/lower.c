@@ -1,5 +1,6 @@
-/* Syntax tree -> micro-ops: the driver, operands and the instructions that are plain entries of the table.
- * Slots: predicates, 32-bit, 64-bit, then constants and special registers as they are met. */
+/* Syntax tree -> micro-ops: the driver, operands and the instructions that are plain entries of the
+ * table. Slots: predicates, 32-bit, 64-bit, then constants and special registers as they are met.
+ */
 #include "lower.h"
 
 #include <stdarg.h>
@@ -38,8 +39,8 @@ bool lower_unsupported(lowering *l, const char *why) {
 bool lower_operands(lowering *l, int least, int most) {
   int n = lower_instr(l)->operand_count;
   if (n >= least && n <= most) return true;
-  return lower_fail(l, PG_SYNTAX, "'%s' has %d operands, expected %d to %d", lower_instr(l)->text, n,
-                    least, most);
+  return lower_fail(l, PG_SYNTAX, "'%s' has %d operands, expected %d to %d", lower_instr(l)->text,
+                    n, least, most);
 }
 
 static void *grow(lowering *l, void *items, size_t count, size_t *capacity, size_t size) {
@@ -185,20 +186,31 @@ bool lower_symbol(lowering *l, const char *name, uint64_t *value, ptx_space *spa
 static const struct {
   const char *name;
   sim_special which;
-} SPECIALS[] = {
-    {"%tid.x", SIM_TID_X},           {"%tid.y", SIM_TID_Y},
-    {"%tid.z", SIM_TID_Z},           {"%ntid.x", SIM_NTID_X},
-    {"%ntid.y", SIM_NTID_Y},         {"%ntid.z", SIM_NTID_Z},
-    {"%ctaid.x", SIM_CTAID_X},       {"%ctaid.y", SIM_CTAID_Y},
-    {"%ctaid.z", SIM_CTAID_Z},       {"%nctaid.x", SIM_NCTAID_X},
-    {"%nctaid.y", SIM_NCTAID_Y},     {"%nctaid.z", SIM_NCTAID_Z},
-    {"%laneid", SIM_LANEID},         {"%warpid", SIM_WARPID},
-    {"%nwarpid", SIM_NWARPID},       {"%smid", SIM_SMID},
-    {"%nsmid", SIM_NSMID},           {"%gridid", SIM_GRIDID},
-    {"%lanemask_eq", SIM_LANEMASK_EQ}, {"%lanemask_lt", SIM_LANEMASK_LT},
-    {"%lanemask_le", SIM_LANEMASK_LE}, {"%lanemask_gt", SIM_LANEMASK_GT},
-    {"%lanemask_ge", SIM_LANEMASK_GE}, {"%dynamic_smem_size", SIM_DYNAMIC_SMEM},
-    {"%total_smem_size", SIM_TOTAL_SMEM}};
+} SPECIALS[] = {{"%tid.x", SIM_TID_X},
+                {"%tid.y", SIM_TID_Y},
+                {"%tid.z", SIM_TID_Z},
+                {"%ntid.x", SIM_NTID_X},
+                {"%ntid.y", SIM_NTID_Y},
+                {"%ntid.z", SIM_NTID_Z},
+                {"%ctaid.x", SIM_CTAID_X},
+                {"%ctaid.y", SIM_CTAID_Y},
+                {"%ctaid.z", SIM_CTAID_Z},
+                {"%nctaid.x", SIM_NCTAID_X},
+                {"%nctaid.y", SIM_NCTAID_Y},
+                {"%nctaid.z", SIM_NCTAID_Z},
+                {"%laneid", SIM_LANEID},
+                {"%warpid", SIM_WARPID},
+                {"%nwarpid", SIM_NWARPID},
+                {"%smid", SIM_SMID},
+                {"%nsmid", SIM_NSMID},
+                {"%gridid", SIM_GRIDID},
+                {"%lanemask_eq", SIM_LANEMASK_EQ},
+                {"%lanemask_lt", SIM_LANEMASK_LT},
+                {"%lanemask_le", SIM_LANEMASK_LE},
+                {"%lanemask_gt", SIM_LANEMASK_GT},
+                {"%lanemask_ge", SIM_LANEMASK_GE},
+                {"%dynamic_smem_size", SIM_DYNAMIC_SMEM},
+                {"%total_smem_size", SIM_TOTAL_SMEM}};
 
 static uint32_t special_source(lowering *l, const char *name, char *shape) {
   *shape = '4';
@@ -273,21 +285,21 @@ uint32_t lower_source(lowering *l, const ptx_operand *o, char shape) {
   ptx_space space;
   char have;
   uint32_t slot;
-  if (shape == 'p' && (o->kind == PTX_OP_REG || o->kind == PTX_OP_INT)) return predicate_source(l, o);
+  if (shape == 'p' && (o->kind == PTX_OP_REG || o->kind == PTX_OP_INT))
+    return predicate_source(l, o);
   switch (o->kind) {
   case PTX_OP_REG: return fit(l, l->slot[o->reg], lower_shape(l->source->regs[o->reg].type), shape);
   case PTX_OP_INT: return lower_constant(l, shape, o->bits);
   case PTX_OP_F32:
   case PTX_OP_F64: return float_constant(l, o, shape);
-  case PTX_OP_SPECIAL:
-    slot = special_source(l, o->name, &have);
-    return fit(l, slot, have, shape);
+  case PTX_OP_SPECIAL: slot = special_source(l, o->name, &have); return fit(l, slot, have, shape);
   case PTX_OP_SYMBOL:
     if (lower_symbol(l, o->name, &value, &space)) return lower_constant(l, shape, value + o->bits);
     lower_fail(l, PG_UNSUPPORTED, "the simulator cannot take the address of '%s'", o->name);
     return 0;
-  default: lower_fail(l, PG_SYNTAX, "'%s': an operand of this kind is not allowed here",
-                      lower_instr(l)->text);
+  default:
+    lower_fail(l, PG_SYNTAX, "'%s': an operand of this kind is not allowed here",
+               lower_instr(l)->text);
     return 0;
   }
 }
@@ -330,16 +342,19 @@ ptx_type lower_type(const ptx_instr *instr) {
 
 /* ---- plain table entries ---- */
 
-/* Modifiers that do not change what the simulator computes: nearest-even is the only rounding of most. */
+/* Modifiers that do not change what the simulator computes: nearest-even is the only rounding of
+ * most. */
 static bool dropped(const ptx_instr *instr, int index) {
   const char *mod = instr->mods[index];
   if (strcmp(mod, "rn") == 0) return strcmp(instr->opcode, "cvt") != 0;
   if (strcmp(instr->opcode, "cvt") != 0 || index + 1 >= instr->mod_count) return false;
-  bool rounds_to_int = instr->mod_count > 0 && strlen(instr->mods[0]) == 3 && instr->mods[0][0] == 'r' &&
-                       instr->mods[0][2] == 'i';
+  bool rounds_to_int = instr->mod_count > 0 && strlen(instr->mods[0]) == 3 &&
+                       instr->mods[0][0] == 'r' && instr->mods[0][2] == 'i';
   const char *dest = instr->mods[instr->mod_count - 2], *from = instr->mods[instr->mod_count - 1];
-  if (strcmp(mod, "sat") == 0) return rounds_to_int && dest[0] != 'f'; /* such conversions always clamp */
-  if (strcmp(mod, "ftz") == 0) return from[0] == 's' || from[0] == 'u'; /* integers have no denormals */
+  if (strcmp(mod, "sat") == 0)
+    return rounds_to_int && dest[0] != 'f'; /* such conversions always clamp */
+  if (strcmp(mod, "ftz") == 0)
+    return from[0] == 's' || from[0] == 'u'; /* integers have no denormals */
   return false;
 }
 
@@ -424,12 +439,15 @@ static const lower_entry *find_rule(const char *opcode) {
 static void lower_label(lowering *l) {
   l->label_op[l->at] = l->op_count;
   /* Labels in a row share one meeting point. */
-  if (l->op_count > 1 && l->ops[l->op_count - 1].fn == sim_op_join) l->label_op[l->at]--;
-  else lower_emit(l, sim_op_join);
+  if (l->op_count > 1 && l->ops[l->op_count - 1].fn == sim_op_join)
+    l->label_op[l->at]--;
+  else
+    lower_emit(l, sim_op_join);
   l->count_op = SIZE_MAX;
 }
 
-/* sim:profile: the first instruction of a basic block is preceded by a counter of the block's length. */
+/* sim:profile: the first instruction of a basic block is preceded by a counter of the block's
+ * length. */
 static void count_instruction(lowering *l) {
   if (!l->program->profile) return;
   if (l->count_op == SIZE_MAX) {
@@ -511,7 +529,8 @@ static bool lay_out_params(lowering *l) {
     offset = (offset + v->align - 1) / v->align * v->align;
     l->out->param_offset[i] = (uint32_t)offset;
     offset += v->count * ptx_type_bytes(v->type);
-    if (offset > 32764) return lower_fail(l, PG_UNSUPPORTED, "%s has over 32764 bytes of parameters", f->name);
+    if (offset > 32764)
+      return lower_fail(l, PG_UNSUPPORTED, "%s has over 32764 bytes of parameters", f->name);
   }
   l->out->param_bytes = (uint32_t)offset;
   return true;
@@ -546,7 +565,8 @@ static bool lay_out_shared(lowering *l) {
   for (int i = 0; i < f->var_count; i++) {
     if (f->vars[i].space == PTX_SHARED && !add_shared(l, &f->vars[i], &offset)) return false;
   }
-  offset = (offset + 127) / 128 * 128; /* dynamic shared memory starts here, for every of its names */
+  offset =
+      (offset + 127) / 128 * 128; /* dynamic shared memory starts here, for every of its names */
   for (int i = 0; i < m->var_count; i++) {
     if (m->vars[i].space != PTX_SHARED || m->vars[i].count) continue;
     l->out->shared[l->out->shared_count++] = (sim_variable){m->vars[i].name, offset, 0};
@@ -562,7 +582,8 @@ static bool lay_out_local(lowering *l) {
     const ptx_var *v = &f->vars[i];
     if (v->space != PTX_LOCAL) continue;
     offset = (offset + v->align - 1) / v->align * v->align + v->count * ptx_type_bytes(v->type);
-    if (offset > 512u << 10) return lower_fail(l, PG_UNSUPPORTED, "%s has over 512 KiB of local memory", f->name);
+    if (offset > 512u << 10)
+      return lower_fail(l, PG_UNSUPPORTED, "%s has over 512 KiB of local memory", f->name);
   }
   l->out->local_bytes = (offset + 15) / 16 * 16;
   return true;
@@ -582,8 +603,13 @@ static bool store_presets(lowering *l) {
 
 static pg_code lower_function(sim_program *program, const ptx_func *source, sim_func *out,
                               const char *name, pg_error *error) {
-  lowering l = {.program = program, .source = source, .out = out, .name = name, .error = error,
-                .count_op = SIZE_MAX, .at = (uint32_t)source->instr_count};
+  lowering l = {.program = program,
+                .source = source,
+                .out = out,
+                .name = name,
+                .error = error,
+                .count_op = SIZE_MAX,
+                .at = (uint32_t)source->instr_count};
   out->source = source;
   out->program = program;
   l.slot = calloc((size_t)source->reg_count + 1, sizeof *l.slot);
@@ -594,7 +620,8 @@ static pg_code lower_function(sim_program *program, const ptx_func *source, sim_
     l.code = pg_fail(error, PG_MEMORY, "no memory to lower %s", source->name);
     goto out;
   }
-  if (!lay_out_registers(&l) || !lay_out_params(&l) || !lay_out_shared(&l) || !lay_out_local(&l)) goto out;
+  if (!lay_out_registers(&l) || !lay_out_params(&l) || !lay_out_shared(&l) || !lay_out_local(&l))
+    goto out;
   lower_emit(&l, sim_op_join); /* so that index 0 is never what lower_target means by a label */
   for (l.at = 0; l.at < (uint32_t)source->instr_count; l.at++) {
     if (!lower_one(&l)) goto out;
@@ -629,7 +656,8 @@ pg_code sim_lower(ptx_module *source, const char *name, uint64_t *var_address, b
   pg_code code = PG_OK;
   for (int i = 0; i < source->func_count && !code; i++) {
     const ptx_func *f = &source->funcs[i];
-    if (f->is_entry && !f->is_extern) code = lower_function(p, f, &p->funcs[p->func_count++], name, error);
+    if (f->is_entry && !f->is_extern)
+      code = lower_function(p, f, &p->funcs[p->func_count++], name, error);
   }
   if (code) {
     p->source = NULL; /* the caller keeps both */

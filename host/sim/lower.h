@@ -15,7 +15,7 @@ typedef struct constant {
 
 typedef struct fixup { /* a micro-op whose target becomes known later */
   size_t op;
-  bool label;  /* index is a label of the body, else a micro-op */
+  bool label; /* index is a label of the body, else a micro-op */
   size_t index;
 } fixup;
 
@@ -25,19 +25,19 @@ typedef struct lowering {
   sim_func *out;
   const char *name;
   pg_error *error;
-  pg_code code;              /* the first error */
-  uint32_t at;               /* index of the instruction being lowered */
+  pg_code code; /* the first error */
+  uint32_t at;  /* index of the instruction being lowered */
   sim_op *ops;
   size_t op_count, op_capacity;
-  uint32_t *slot;            /* of each register */
-  uint32_t temp_p, temp_4, temp_8;       /* first scratch slot of each shape */
-  uint32_t used_p, used_4, used_8;       /* scratch slots in use by this instruction */
+  uint32_t *slot;                  /* of each register */
+  uint32_t temp_p, temp_4, temp_8; /* first scratch slot of each shape */
+  uint32_t used_p, used_4, used_8; /* scratch slots in use by this instruction */
   constant *constants;
   size_t constant_count, constant_capacity;
   fixup *fixups;
   size_t fixup_count, fixup_capacity;
-  size_t *label_op;          /* micro-op of each label, by body index */
-  size_t count_op;           /* sim:profile: the current block's counter, SIZE_MAX none */
+  size_t *label_op; /* micro-op of each label, by body index */
+  size_t count_op;  /* sim:profile: the current block's counter, SIZE_MAX none */
 } lowering;
 
 /* ---- regalloc.c ---- */
@@ -45,23 +45,27 @@ char lower_shape(ptx_type type); /* 'p', '4', '8'; 0 when a register of this typ
 /* Call visit for every register an instruction writes (write true) or reads. */
 typedef void lower_visit(void *context, int reg, bool write);
 void lower_registers(const ptx_instr *instr, lower_visit *visit, void *context);
-/* Give every register an index among those of its shape; counts[0..2] are the numbers of p, 4, 8. */
+/* Give every register an index among those of its shape; counts[0..2] are the numbers of p, 4, 8.
+ */
 pg_code lower_allocate(const ptx_func *func, uint32_t *index, uint32_t counts[3], pg_error *error);
-/* True when the branch at body index `from` closes a loop from label `to` that only waits for memory. */
+/* True when the branch at body index `from` closes a loop from label `to` that only waits for
+ * memory. */
 bool lower_is_spin(const ptx_func *func, size_t to, size_t from);
 
 /* ---- lower.c ---- */
-bool lower_fail(lowering *l, pg_code code, const char *format, ...) __attribute__((format(printf, 3, 4)));
+bool lower_fail(lowering *l, pg_code code, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
 bool lower_unsupported(lowering *l, const char *why);
-sim_op *lower_emit(lowering *l, sim_handler fn); /* valid until the next emit; NULL after an error */
+sim_op *lower_emit(lowering *l,
+                   sim_handler fn); /* valid until the next emit; NULL after an error */
 sim_op *lower_emit_key(lowering *l, const char *key, uint32_t d, uint32_t a, uint32_t b);
 void lower_target(lowering *l, size_t op, bool label, size_t index);
 uint32_t lower_temp(lowering *l, char shape);
 uint32_t lower_constant(lowering *l, char shape, uint64_t value);
 uint32_t lower_special(lowering *l, sim_special which);
 uint32_t lower_source(lowering *l, const ptx_operand *operand, char shape);
-/* Slot to write a result of `shape` to. When the register is wider, *wide is its slot and the result goes to a
- * scratch slot, to be extended by lower_widen. */
+/* Slot to write a result of `shape` to. When the register is wider, *wide is its slot and the
+ * result goes to a scratch slot, to be extended by lower_widen. */
 uint32_t lower_dest(lowering *l, const ptx_operand *operand, char shape, uint32_t *wide);
 void lower_widen(lowering *l, uint32_t wide, uint32_t narrow, bool is_signed);
 const ptx_instr *lower_instr(const lowering *l);

@@ -1,4 +1,5 @@
-/* Lowering of instructions that touch memory or addresses: ld, st, atom, red, cvta, isspacep, mov. */
+/* Lowering of instructions that touch memory or addresses: ld, st, atom, red, cvta, isspacep, mov.
+ */
 #include <stdio.h>
 #include <string.h>
 
@@ -26,13 +27,15 @@ static uint64_t window_of(ptx_space space) {
 
 /* Fill address register, offset and window of a memory micro-op. */
 static bool lower_address(lowering *l, sim_op *op, const ptx_operand *o, ptx_space space) {
-  if (o->kind != PTX_OP_ADDRESS || o->count != 1) return lower_unsupported(l, "this form of address");
+  if (o->kind != PTX_OP_ADDRESS || o->count != 1)
+    return lower_unsupported(l, "this form of address");
   const ptx_operand *base = &o->items[0];
   uint64_t value = 0;
   op->imm = window_of(space) + o->bits;
   if (base->kind == PTX_OP_REG) {
     char shape = lower_shape(l->source->regs[base->reg].type);
-    if (shape == 'p' || shape == 0) return lower_fail(l, PG_SYNTAX, "'%s': not an address register", lower_instr(l)->text);
+    if (shape == 'p' || shape == 0)
+      return lower_fail(l, PG_SYNTAX, "'%s': not an address register", lower_instr(l)->text);
     op->a = l->slot[base->reg];
     op->narrow = shape == '4';
     return true;
@@ -108,7 +111,9 @@ static bool lower_load(lowering *l, const ptx_instr *instr) {
     describe_access(l, op, type, count, false);
     if (!lower_address(l, op, &instr->operands[1], space_of(instr))) return false;
   }
-  for (int i = 0; i < count; i++) lower_widen(l, wide[i], d[i], entry->shape[0] == '4' && (type == PTX_S8 || type == PTX_S16 || type == PTX_S32));
+  for (int i = 0; i < count; i++)
+    lower_widen(l, wide[i], d[i],
+                entry->shape[0] == '4' && (type == PTX_S8 || type == PTX_S16 || type == PTX_S32));
   if (lower_has(instr, "acquire")) lower_emit(l, sim_op_fence);
   return !l->code;
 }
@@ -137,7 +142,8 @@ static bool lower_store(lowering *l, const ptx_instr *instr) {
 }
 
 static const char *atomic_operation(const ptx_instr *instr) {
-  static const char *const names[] = {"add", "and", "or", "xor", "min", "max", "inc", "dec", "exch", "cas"};
+  static const char *const names[] = {"add", "and", "or",  "xor",  "min",
+                                      "max", "inc", "dec", "exch", "cas"};
   for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
     if (lower_has(instr, names[i])) return names[i];
   }
@@ -266,12 +272,18 @@ static bool lower_nothing(lowering *l, const ptx_instr *instr) {
   return !l->code;
 }
 
-const lower_entry lower_memory_rules[] = {
-    {"ld", lower_load, false},      {"ldu", lower_load, false},
-    {"st", lower_store, false},     {"atom", lower_atomic, false},
-    {"red", lower_atomic, false},   {"cvta", lower_cvta, false},
-    {"mov", lower_mov, false},      {"isspacep", lower_isspacep, false},
-    {"membar", lower_fence, false}, {"fence", lower_fence, false},
-    {"prefetch", lower_nothing, false}, {"prefetchu", lower_nothing, false},
-    {"applypriority", lower_nothing, false}, {"pmevent", lower_nothing, false},
-    {NULL, NULL, false}};
+const lower_entry lower_memory_rules[] = {{"ld", lower_load, false},
+                                          {"ldu", lower_load, false},
+                                          {"st", lower_store, false},
+                                          {"atom", lower_atomic, false},
+                                          {"red", lower_atomic, false},
+                                          {"cvta", lower_cvta, false},
+                                          {"mov", lower_mov, false},
+                                          {"isspacep", lower_isspacep, false},
+                                          {"membar", lower_fence, false},
+                                          {"fence", lower_fence, false},
+                                          {"prefetch", lower_nothing, false},
+                                          {"prefetchu", lower_nothing, false},
+                                          {"applypriority", lower_nothing, false},
+                                          {"pmevent", lower_nothing, false},
+                                          {NULL, NULL, false}};

@@ -1,4 +1,5 @@
-/* Lowering of instructions that move control, let lanes meet, or write predicates in special ways. */
+/* Lowering of instructions that move control, let lanes meet, or write predicates in special ways.
+ */
 #include <stdio.h>
 #include <string.h>
 
@@ -9,7 +10,8 @@
 static bool lower_bra(lowering *l, const ptx_instr *instr) {
   if (!lower_operands(l, 1, 1)) return false;
   const ptx_operand *label = &instr->operands[0];
-  if (label->kind != PTX_OP_LABEL) return lower_fail(l, PG_SYNTAX, "'%s': no such label", instr->text);
+  if (label->kind != PTX_OP_LABEL)
+    return lower_fail(l, PG_SYNTAX, "'%s': no such label", instr->text);
   bool guarded = instr->guard >= 0;
   lower_target(l, l->op_count, true, label->bits);
   sim_op *op = lower_emit(l, guarded ? sim_op_branch : sim_op_jump);
@@ -40,7 +42,8 @@ static bool label_index(const ptx_func *f, const char *name, size_t *out) {
 static bool lower_brx(lowering *l, const ptx_instr *instr) {
   if (!lower_operands(l, 2, 2)) return false;
   const struct ptx_targets *t = find_targets(l->source, instr->operands[1].name);
-  if (!t || t->count == 0) return lower_fail(l, PG_SYNTAX, "'%s': no such .branchtargets", instr->text);
+  if (!t || t->count == 0)
+    return lower_fail(l, PG_SYNTAX, "'%s': no such .branchtargets", instr->text);
   uint32_t a = lower_source(l, &instr->operands[0], '4');
   sim_op *op = lower_emit(l, sim_op_branch_table);
   op->a = a;
@@ -131,7 +134,8 @@ static bool lower_bar(lowering *l, const ptx_instr *instr) {
 /* ---- lanes of a warp ---- */
 
 /* d or d|p. */
-static bool lower_pair(lowering *l, const ptx_operand *o, uint32_t *d, uint32_t *p, uint32_t *wide) {
+static bool lower_pair(lowering *l, const ptx_operand *o, uint32_t *d, uint32_t *p,
+                       uint32_t *wide) {
   uint32_t unused;
   *p = 0;
   const ptx_operand *value = o->kind == PTX_OP_PAIR ? &o->items[0] : o;
@@ -235,7 +239,10 @@ static bool lower_activemask(lowering *l, const ptx_instr *instr) {
 /* ---- comparisons ---- */
 
 static const char *boolean_of(const ptx_instr *instr) {
-  return lower_has(instr, "and") ? "and_pred" : lower_has(instr, "or") ? "or_pred" : lower_has(instr, "xor") ? "xor_pred" : NULL;
+  return lower_has(instr, "and")   ? "and_pred"
+         : lower_has(instr, "or")  ? "or_pred"
+         : lower_has(instr, "xor") ? "xor_pred"
+                                   : NULL;
 }
 
 /* The bare comparison: setp_CMP{_ftz}_TYPE into predicate slot d. */
@@ -278,7 +285,8 @@ static bool lower_set(lowering *l, const ptx_instr *instr) {
   const char *boolean = boolean_of(instr);
   if (!lower_operands(l, boolean ? 4 : 3, boolean ? 4 : 3)) return false;
   ptx_type dest = PTX_NONE;
-  for (int i = 0; i < instr->mod_count && dest == PTX_NONE; i++) dest = ptx_type_parse(instr->mods[i]);
+  for (int i = 0; i < instr->mod_count && dest == PTX_NONE; i++)
+    dest = ptx_type_parse(instr->mods[i]);
   if (ptx_type_bytes(dest) != 4) return lower_unsupported(l, NULL);
   uint32_t wide, result = lower_temp(l, 'p');
   uint32_t c = boolean ? lower_source(l, &instr->operands[3], 'p') : 0;
@@ -290,14 +298,21 @@ static bool lower_set(lowering *l, const ptx_instr *instr) {
   return !l->code;
 }
 
-const lower_entry lower_special_rules[] = {
-    {"bra", lower_bra, true},         {"brx", lower_brx, true},
-    {"exit", lower_exit, true},       {"ret", lower_exit, true},
-    {"trap", lower_trap, true},       {"brkpt", lower_trap, true},
-    {"bar", lower_bar, true},         {"barrier", lower_bar, true},
-    {"shfl", lower_shfl, true},       {"vote", lower_vote, true},
-    {"match", lower_match, true},     {"redux", lower_redux, true},
-    {"nanosleep", lower_nanosleep, true}, {"activemask", lower_activemask, false},
-    {"setp", lower_setp, false},      {"set", lower_set, false},
-    {"griddepcontrol", lower_nothing, false},
-    {NULL, NULL, false}};
+const lower_entry lower_special_rules[] = {{"bra", lower_bra, true},
+                                           {"brx", lower_brx, true},
+                                           {"exit", lower_exit, true},
+                                           {"ret", lower_exit, true},
+                                           {"trap", lower_trap, true},
+                                           {"brkpt", lower_trap, true},
+                                           {"bar", lower_bar, true},
+                                           {"barrier", lower_bar, true},
+                                           {"shfl", lower_shfl, true},
+                                           {"vote", lower_vote, true},
+                                           {"match", lower_match, true},
+                                           {"redux", lower_redux, true},
+                                           {"nanosleep", lower_nanosleep, true},
+                                           {"activemask", lower_activemask, false},
+                                           {"setp", lower_setp, false},
+                                           {"set", lower_set, false},
+                                           {"griddepcontrol", lower_nothing, false},
+                                           {NULL, NULL, false}};

@@ -1,5 +1,6 @@
 /* Device memory of the simulator: allocations in one reserved region, and the range table.
- * Addresses are handed out upwards and not reused while the region lasts, so that a stale pointer is told. */
+ * Addresses are handed out upwards and not reused while the region lasts, so that a stale pointer
+ * is told. */
 #include "memory.h"
 
 #include <stdio.h>
@@ -15,8 +16,10 @@ static size_t upper(const sim_ranges *ranges, uint64_t address) {
   size_t low = 0, high = ranges->count;
   while (low < high) {
     size_t middle = (low + high) / 2;
-    if (ranges->items[middle].base <= address) low = middle + 1;
-    else high = middle;
+    if (ranges->items[middle].base <= address)
+      low = middle + 1;
+    else
+      high = middle;
   }
   return low;
 }
@@ -162,8 +165,10 @@ static allocation *find(const sim_memory *m, uint64_t address) {
   size_t low = 0, high = m->count;
   while (low < high) {
     size_t middle = (low + high) / 2;
-    if (m->items[middle].base <= address) low = middle + 1;
-    else high = middle;
+    if (m->items[middle].base <= address)
+      low = middle + 1;
+    else
+      high = middle;
   }
   return low ? &m->items[low - 1] : NULL;
 }
@@ -176,8 +181,10 @@ static void forget_names(sim_memory *m, const allocation *a) {
   size_t kept = 0;
   for (size_t i = 0; i < m->names.count; i++) {
     sim_range r = m->names.items[i];
-    if (inside(a, r.base, 0)) free((char *)r.name);
-    else m->names.items[kept++] = r;
+    if (inside(a, r.base, 0))
+      free((char *)r.name);
+    else
+      m->names.items[kept++] = r;
   }
   m->names.count = kept;
 }
@@ -204,11 +211,13 @@ pg_code sim_memory_name(sim_memory *m, uint64_t start, uint64_t bytes, const cha
   if (code) return code;
   char *copy = strdup(name ? name : "");
   if (!copy) return pg_fail(error, PG_MEMORY, "no memory for a name");
-  code = sim_ranges_add(&m->names,
-                        (sim_range){.base = start, .bytes = bytes, .read_only = read_only, .name = copy},
-                        error);
-  if (code) free(copy);
-  else find(m, start)->named = true;
+  code = sim_ranges_add(
+      &m->names, (sim_range){.base = start, .bytes = bytes, .read_only = read_only, .name = copy},
+      error);
+  if (code)
+    free(copy);
+  else
+    find(m, start)->named = true;
   return code;
 }
 
@@ -224,7 +233,8 @@ pg_code sim_memory_ranges(const sim_memory *m, sim_ranges *out, pg_error *error)
   for (size_t i = 0; i < m->count; i++) {
     const allocation *a = &m->items[i];
     if (a->freed || a->named) continue;
-    pg_code code = sim_ranges_add(out, (sim_range){.base = a->base, .bytes = a->bytes, .name = ""}, error);
+    pg_code code =
+        sim_ranges_add(out, (sim_range){.base = a->base, .bytes = a->bytes, .name = ""}, error);
     if (code) return code;
   }
   for (size_t i = 0; i < m->names.count; i++) {

@@ -1,6 +1,7 @@
-/* Device memory of the simulator: one reserved region of address space, allocations between red zones, and
- * the sorted table of ranges against which every access is checked. Device addresses of global memory are
- * host addresses; the other spaces have windows that no host mapping can reach. */
+/* Device memory of the simulator: one reserved region of address space, allocations between red
+ * zones, and the sorted table of ranges against which every access is checked. Device addresses of
+ * global memory are host addresses; the other spaces have windows that no host mapping can reach.
+ */
 #ifndef PG_SIM_MEMORY_H
 #define PG_SIM_MEMORY_H
 
@@ -48,7 +49,8 @@ pg_code sim_memory_release(sim_memory *memory, uint64_t address, pg_error *error
 pg_code sim_memory_name(sim_memory *memory, uint64_t start, uint64_t bytes, const char *name,
                         bool read_only, pg_error *error);
 /* Host-side access: PG_RANGE unless [address, address + bytes) lies in one live allocation. */
-pg_code sim_memory_check(const sim_memory *memory, uint64_t address, uint64_t bytes, pg_error *error);
+pg_code sim_memory_check(const sim_memory *memory, uint64_t address, uint64_t bytes,
+                         pg_error *error);
 /* Copy of the kernel-visible ranges, sorted. */
 pg_code sim_memory_ranges(const sim_memory *memory, sim_ranges *out, pg_error *error);
 /* "a freed allocation of 4096 bytes" when address lies in one, else NULL; for fault reports. */

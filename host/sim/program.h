@@ -1,5 +1,6 @@
-/* The lowered program: micro-ops that each execute for a whole warp, and what a launch needs to know of a
- * function. A sim_program owns its functions and its syntax tree; micro-ops point into both. */
+/* The lowered program: micro-ops that each execute for a whole warp, and what a launch needs to
+ * know of a function. A sim_program owns its functions and its syntax tree; micro-ops point into
+ * both. */
 #ifndef PG_SIM_PROGRAM_H
 #define PG_SIM_PROGRAM_H
 
@@ -10,12 +11,13 @@ typedef struct sim_op sim_op;
 typedef struct sim_func sim_func;
 typedef struct sim_program sim_program;
 
-/* A handler executes one micro-op for the active lanes and returns the next one; NULL leaves the warp's
- * loop, with the reason in the warp. */
+/* A handler executes one micro-op for the active lanes and returns the next one; NULL leaves the
+ * warp's loop, with the reason in the warp. */
 typedef const sim_op *(*sim_handler)(sim_warp *, const sim_op *);
 
-/* d, a, b, c, e, p are byte offsets of slots in the warp's frame, 0 for none. A slot holds 32 lanes of 32 or 64 bits; a
- * predicate is one 32-bit mask. 8- and 16-bit values live in 32-bit slots, bits above them undefined. */
+/* d, a, b, c, e, p are byte offsets of slots in the warp's frame, 0 for none. A slot holds 32 lanes
+ * of 32 or 64 bits; a predicate is one 32-bit mask. 8- and 16-bit values live in 32-bit slots, bits
+ * above them undefined. */
 struct sim_op {
   sim_handler fn;
   uint32_t d, a, b, c, e;
@@ -32,19 +34,42 @@ struct sim_op {
   uint8_t spin;         /* branches: closes a loop that only waits for memory to change */
 };
 
-/* A special register that is constant while a block runs: filled into its slot when the block starts. */
+/* A special register that is constant while a block runs: filled into its slot when the block
+ * starts. */
 typedef enum sim_special {
-  SIM_TID_X, SIM_TID_Y, SIM_TID_Z, SIM_NTID_X, SIM_NTID_Y, SIM_NTID_Z,
-  SIM_CTAID_X, SIM_CTAID_Y, SIM_CTAID_Z, SIM_NCTAID_X, SIM_NCTAID_Y, SIM_NCTAID_Z,
-  SIM_LANEID, SIM_WARPID, SIM_NWARPID, SIM_SMID, SIM_NSMID, SIM_GRIDID,
-  SIM_LANEMASK_EQ, SIM_LANEMASK_LT, SIM_LANEMASK_LE, SIM_LANEMASK_GT, SIM_LANEMASK_GE,
-  SIM_DYNAMIC_SMEM, SIM_TOTAL_SMEM, SIM_ZERO, SIM_SPECIAL_COUNT
+  SIM_TID_X,
+  SIM_TID_Y,
+  SIM_TID_Z,
+  SIM_NTID_X,
+  SIM_NTID_Y,
+  SIM_NTID_Z,
+  SIM_CTAID_X,
+  SIM_CTAID_Y,
+  SIM_CTAID_Z,
+  SIM_NCTAID_X,
+  SIM_NCTAID_Y,
+  SIM_NCTAID_Z,
+  SIM_LANEID,
+  SIM_WARPID,
+  SIM_NWARPID,
+  SIM_SMID,
+  SIM_NSMID,
+  SIM_GRIDID,
+  SIM_LANEMASK_EQ,
+  SIM_LANEMASK_LT,
+  SIM_LANEMASK_LE,
+  SIM_LANEMASK_GT,
+  SIM_LANEMASK_GE,
+  SIM_DYNAMIC_SMEM,
+  SIM_TOTAL_SMEM,
+  SIM_ZERO,
+  SIM_SPECIAL_COUNT
 } sim_special;
 
 typedef struct sim_preset { /* a slot with a value known before the warp starts */
   uint32_t slot;
-  bool wide;          /* 64-bit lanes */
-  bool special;       /* value is a sim_special; filled for every block */
+  bool wide;    /* 64-bit lanes */
+  bool special; /* value is a sim_special; filled for every block */
   uint64_t value;
 } sim_preset;
 
@@ -62,32 +87,33 @@ struct sim_func {
   uint32_t frame_bytes;
   sim_preset *presets;
   size_t preset_count;
-  uint32_t param_bytes;     /* of an entry */
-  uint32_t *param_offset;   /* of each parameter, source->param_count of them */
-  uint64_t shared_bytes;    /* static, gaps included */
-  sim_variable *shared;     /* the last one is the dynamic part when dynamic_shared */
+  uint32_t param_bytes;   /* of an entry */
+  uint32_t *param_offset; /* of each parameter, source->param_count of them */
+  uint64_t shared_bytes;  /* static, gaps included */
+  sim_variable *shared;   /* the last one is the dynamic part when dynamic_shared */
   size_t shared_count;
   bool dynamic_shared;
-  uint64_t local_bytes;     /* a thread's */
+  uint64_t local_bytes; /* a thread's */
 };
 
 struct sim_program {
   ptx_module *source;
   sim_func *funcs; /* entries, in the order of the text */
   size_t func_count;
-  uint32_t cache_count; /* memory micro-ops of the whole program */
+  uint32_t cache_count;  /* memory micro-ops of the whole program */
   uint64_t *var_address; /* device address of each module variable, 0 for shared ones */
   bool profile;
 };
 
-/* Turn a syntax tree into micro-ops. Takes over `source` on success. var_address: see sim_program; owned by
- * the caller until success. Errors: PG_UNSUPPORTED names the instruction and "NAME:LINE". */
+/* Turn a syntax tree into micro-ops. Takes over `source` on success. var_address: see sim_program;
+ * owned by the caller until success. Errors: PG_UNSUPPORTED names the instruction and "NAME:LINE".
+ */
 pg_code sim_lower(ptx_module *source, const char *name, uint64_t *var_address, bool profile,
                   sim_program **out, pg_error *error);
 void sim_program_free(sim_program *program);
 
-/* The instruction table: a handler by key, "add_b32", "setp_lt_f32". `shape` has one letter an operand,
- * destination first: p predicate, 4 and 8 for 32- and 64-bit slots. */
+/* The instruction table: a handler by key, "add_b32", "setp_lt_f32". `shape` has one letter an
+ * operand, destination first: p predicate, 4 and 8 for 32- and 64-bit slots. */
 typedef struct sim_entry {
   const char *key;
   sim_handler fn;

@@ -1,5 +1,6 @@
-/* Register allocation: liveness by data flow over basic blocks, then linear scan. Slots are private to each
- * lane, so an allocation that is right for one thread is right for a warp whose lanes are at different places. */
+/* Register allocation: liveness by data flow over basic blocks, then linear scan. Slots are private
+ * to each lane, so an allocation that is right for one thread is right for a warp whose lanes are
+ * at different places. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -8,8 +9,12 @@
 char lower_shape(ptx_type type) {
   switch (type) {
   case PTX_PRED: return 'p';
-  case PTX_B64: case PTX_U64: case PTX_S64: case PTX_F64: return '8';
-  case PTX_NONE: case PTX_B128: return 0;
+  case PTX_B64:
+  case PTX_U64:
+  case PTX_S64:
+  case PTX_F64: return '8';
+  case PTX_NONE:
+  case PTX_B128: return 0;
   default: return '4';
   }
 }
@@ -24,13 +29,14 @@ static void visit_operand(const ptx_operand *o, lower_visit *visit, void *contex
 }
 
 static bool has_destination(const ptx_instr *instr) {
-  static const char *const none[] = {"st", "red", "bra", "brx", "bar", "barrier", "exit", "ret", "trap",
-                                     "brkpt", "membar", "fence", "prefetch", "prefetchu", "nanosleep",
-                                     "pmevent", "discard", "applypriority", "stmatrix", "cp", "mbarrier"};
+  static const char *const none[] = {
+      "st",        "red",     "bra",     "brx",           "bar",      "barrier",  "exit",
+      "ret",       "trap",    "brkpt",   "membar",        "fence",    "prefetch", "prefetchu",
+      "nanosleep", "pmevent", "discard", "applypriority", "stmatrix", "cp",       "mbarrier"};
   for (size_t i = 0; i < sizeof none / sizeof *none; i++) {
-    if (strcmp(instr->opcode, none[i]) == 0) return strcmp(instr->opcode, "bar") == 0 &&
-                                                    instr->mod_count > 0 &&
-                                                    strcmp(instr->mods[0], "red") == 0;
+    if (strcmp(instr->opcode, none[i]) == 0)
+      return strcmp(instr->opcode, "bar") == 0 && instr->mod_count > 0 &&
+             strcmp(instr->mods[0], "red") == 0;
   }
   return true;
 }
@@ -77,8 +83,10 @@ static bool ends_block(const ptx_instr *i) {
 static void visit_block(void *context, int reg, bool write) {
   block *b = ((liveness *)context)->current;
   word bit = (word)1 << (reg & 63);
-  if (write) b->def[reg >> 6] |= bit;
-  else if (!(b->def[reg >> 6] & bit)) b->use[reg >> 6] |= bit;
+  if (write)
+    b->def[reg >> 6] |= bit;
+  else if (!(b->def[reg >> 6] & bit))
+    b->use[reg >> 6] |= bit;
 }
 
 static bool split(liveness *v) {
@@ -214,7 +222,8 @@ static int by_first(const void *a, const void *b) {
   return x->reg - y->reg;
 }
 
-/* ends[k]: last position at which index k of this shape is taken. First fit keeps the frame small. */
+/* ends[k]: last position at which index k of this shape is taken. First fit keeps the frame small.
+ */
 typedef struct pool {
   size_t *ends;
   uint32_t count;
@@ -295,7 +304,8 @@ bool lower_is_spin(const ptx_func *func, size_t to, size_t from) {
   for (size_t i = to; i <= from; i++) {
     const char *op = func->body[i].opcode;
     if (!op) continue;
-    if (!strcmp(op, "st") || !strcmp(op, "red") || !strcmp(op, "bar") || !strcmp(op, "call")) return false;
+    if (!strcmp(op, "st") || !strcmp(op, "red") || !strcmp(op, "bar") || !strcmp(op, "call"))
+      return false;
     if (strcmp(op, "ld") && strcmp(op, "atom")) continue;
     reads = true;
     lower_registers(&func->body[i], visit_used, &s);

@@ -1,5 +1,5 @@
-/* Handlers of the arithmetic micro-ops, generated from isa_alu.def: full-mask loops that the compiler
- * vectorises, and a masked path that computes all lanes and keeps the active ones. */
+/* Handlers of the arithmetic micro-ops, generated from isa_alu.def: full-mask loops that the
+ * compiler vectorises, and a masked path that computes all lanes and keeps the active ones. */
 #include "vec_types.h"
 
 /* ---- what the table's expressions call ---- */
@@ -75,15 +75,21 @@ static inline s32 saturate32(s64 x) {
   return x > INT32_MAX ? INT32_MAX : x < INT32_MIN ? INT32_MIN : (s32)x;
 }
 
-#define DOT4(A, B)                                                                              \
-  ((u32)((s32)(A)a * (B)b) + (u32)((s32)(A)(a >> 8) * (B)(b >> 8)) +                            \
+#define DOT4(A, B)                                                   \
+  ((u32)((s32)(A)a * (B)b) + (u32)((s32)(A)(a >> 8) * (B)(b >> 8)) + \
    (u32)((s32)(A)(a >> 16) * (B)(b >> 16)) + (u32)((s32)(A)(a >> 24) * (B)(b >> 24)))
 
 /* minNum and maxNum with -0 below +0. */
-#define LESS(a, b)                                                                              \
-  ((a) != (a) ? (b) : (b) != (b) ? (a) : (a) < (b) || ((a) == (b) && __builtin_signbit(a)) ? (a) : (b))
-#define MORE(a, b)                                                                              \
-  ((a) != (a) ? (b) : (b) != (b) ? (a) : (a) > (b) || ((a) == (b) && !__builtin_signbit(a)) ? (a) : (b))
+#define LESS(a, b)                                           \
+  ((a) != (a)                                          ? (b) \
+   : (b) != (b)                                        ? (a) \
+   : (a) < (b) || ((a) == (b) && __builtin_signbit(a)) ? (a) \
+                                                       : (b))
+#define MORE(a, b)                                            \
+  ((a) != (a)                                           ? (b) \
+   : (b) != (b)                                         ? (a) \
+   : (a) > (b) || ((a) == (b) && !__builtin_signbit(a)) ? (a) \
+                                                        : (b))
 
 #define MIN_u8 0
 #define MIN_s8 INT8_MIN
@@ -101,12 +107,13 @@ static inline s32 saturate32(s64 x) {
 #define MAX_s32 INT32_MAX
 #define MAX_u64 UINT64_MAX
 #define MAX_s64 INT64_MAX
-#define SATURATE(d, a)                                                                          \
-  ((s128)(a) < (s128)MIN_##d   ? (d##_val)MIN_##d                                               \
-   : (s128)(a) > (s128)MAX_##d ? (d##_val)MAX_##d                                               \
+#define SATURATE(d, a)                            \
+  ((s128)(a) < (s128)MIN_##d   ? (d##_val)MIN_##d \
+   : (s128)(a) > (s128)MAX_##d ? (d##_val)MAX_##d \
                                : (d##_val)(a))
 
-/* Float to integer clamps; NaN gives 0, but the top bit of a 64-bit result, and of a 32-bit one from f64. */
+/* Float to integer clamps; NaN gives 0, but the top bit of a 64-bit result, and of a 32-bit one
+ * from f64. */
 #define NAN_OF_u8(f) 0
 #define NAN_OF_s8(f) 0
 #define NAN_OF_u16(f) 0
@@ -115,11 +122,11 @@ static inline s32 saturate32(s64 x) {
 #define NAN_OF_s32(f) (sizeof(f) == 8 ? INT32_MIN : 0)
 #define NAN_OF_u64(f) 0x8000000000000000ull
 #define NAN_OF_s64(f) INT64_MIN
-#define TO_INT(i, f, e)                                                                         \
-  ((a) != (a) ? (i##_val)NAN_OF_##i(a)                                                          \
-   : (e) <= (f##_val)MIN_##i   ? (i##_val)MIN_##i                                               \
-   : (e) >= (f##_val)MAX_##i   ? (i##_val)MAX_##i                                               \
-                               : (i##_val)(e))
+#define TO_INT(i, f, e)                               \
+  ((a) != (a)                ? (i##_val)NAN_OF_##i(a) \
+   : (e) <= (f##_val)MIN_##i ? (i##_val)MIN_##i       \
+   : (e) >= (f##_val)MAX_##i ? (i##_val)MAX_##i       \
+                             : (i##_val)(e))
 
 /* Directed rounding: the nearest value, stepped when it lies on the wrong side of the exact one. */
 static inline bool wrong_side(int order, bool negative, char mode) {
@@ -161,37 +168,37 @@ static const u32 BIT[SIM_LANES] = {
 #define VALUE(T, v) const T##_val v = GET_##T(p##v[i])
 
 /* Slots are equal or disjoint, so iterations are independent. */
-#define LANES_LOOP(D, VALUES, e)                                                                \
-  D##_slot *d = (D##_slot *)(void *)(w->regs + op->d);                                          \
-  if (w->mask == SIM_ALL) {                                                                     \
-    _Pragma("GCC ivdep") for (int i = 0; i < SIM_LANES; i++) {                                  \
-      VALUES d[i] = PUT_##D((D##_val)(e));                                                      \
-    }                                                                                           \
-  } else {                                                                                      \
-    const s32 *m = w->lanes;                                                                    \
-    _Pragma("GCC ivdep") for (int i = 0; i < SIM_LANES; i++) {                                  \
-      VALUES d[i] = m[i] ? PUT_##D((D##_val)(e)) : d[i];                                        \
-    }                                                                                           \
-  }                                                                                             \
+#define LANES_LOOP(D, VALUES, e)                               \
+  D##_slot *d = (D##_slot *)(void *)(w->regs + op->d);         \
+  if (w->mask == SIM_ALL) {                                    \
+    _Pragma("GCC ivdep") for (int i = 0; i < SIM_LANES; i++) { \
+      VALUES d[i] = PUT_##D((D##_val)(e));                     \
+    }                                                          \
+  } else {                                                     \
+    const s32 *m = w->lanes;                                   \
+    _Pragma("GCC ivdep") for (int i = 0; i < SIM_LANES; i++) { \
+      VALUES d[i] = m[i] ? PUT_##D((D##_val)(e)) : d[i];       \
+    }                                                          \
+  }                                                            \
   return op + 1;
 
-#define A1(key, D, A, e)                                                                        \
-  HANDLER(key) {                                                                                \
-    SOURCE(A, a);                                                                               \
-    LANES_LOOP(D, VALUE(A, a);, e)                                                              \
+#define A1(key, D, A, e)           \
+  HANDLER(key) {                   \
+    SOURCE(A, a);                  \
+    LANES_LOOP(D, VALUE(A, a);, e) \
   }
-#define A2(key, D, A, B, e)                                                                     \
-  HANDLER(key) {                                                                                \
-    SOURCE(A, a);                                                                               \
-    SOURCE(B, b);                                                                               \
-    LANES_LOOP(D, VALUE(A, a); VALUE(B, b);, e)                                                 \
+#define A2(key, D, A, B, e)                     \
+  HANDLER(key) {                                \
+    SOURCE(A, a);                               \
+    SOURCE(B, b);                               \
+    LANES_LOOP(D, VALUE(A, a); VALUE(B, b);, e) \
   }
-#define A3(key, D, A, B, C, e)                                                                  \
-  HANDLER(key) {                                                                                \
-    SOURCE(A, a);                                                                               \
-    SOURCE(B, b);                                                                               \
-    SOURCE(C, c);                                                                               \
-    LANES_LOOP(D, VALUE(A, a); VALUE(B, b); VALUE(C, c);, e)                                    \
+#define A3(key, D, A, B, C, e)                               \
+  HANDLER(key) {                                             \
+    SOURCE(A, a);                                            \
+    SOURCE(B, b);                                            \
+    SOURCE(C, c);                                            \
+    LANES_LOOP(D, VALUE(A, a); VALUE(B, b); VALUE(C, c);, e) \
   }
 #define A4(key, D, A, B, C, X, ex)                                                              \
   HANDLER(key) {                                                                                \
@@ -208,45 +215,45 @@ static inline const sim_op *set_predicate(sim_warp *w, const sim_op *op, u32 val
   return op + 1;
 }
 
-#define CMP(key, T, e)                                                                          \
-  HANDLER(key) {                                                                                \
-    SOURCE(T, a);                                                                               \
-    SOURCE(T, b);                                                                               \
-    u32 r = 0;                                                                                  \
-    for (int i = 0; i < SIM_LANES; i++) {                                                       \
-      VALUE(T, a);                                                                              \
-      VALUE(T, b);                                                                              \
-      r |= (e) ? BIT[i] : 0;                                                                    \
-    }                                                                                           \
-    return set_predicate(w, op, r);                                                             \
+#define CMP(key, T, e)                    \
+  HANDLER(key) {                          \
+    SOURCE(T, a);                         \
+    SOURCE(T, b);                         \
+    u32 r = 0;                            \
+    for (int i = 0; i < SIM_LANES; i++) { \
+      VALUE(T, a);                        \
+      VALUE(T, b);                        \
+      r |= (e) ? BIT[i] : 0;              \
+    }                                     \
+    return set_predicate(w, op, r);       \
   }
-#define T1(key, T, e)                                                                           \
-  HANDLER(key) {                                                                                \
-    SOURCE(T, a);                                                                               \
-    u32 r = 0;                                                                                  \
-    for (int i = 0; i < SIM_LANES; i++) {                                                       \
-      VALUE(T, a);                                                                              \
-      r |= (e) ? BIT[i] : 0;                                                                    \
-    }                                                                                           \
-    return set_predicate(w, op, r);                                                             \
+#define T1(key, T, e)                     \
+  HANDLER(key) {                          \
+    SOURCE(T, a);                         \
+    u32 r = 0;                            \
+    for (int i = 0; i < SIM_LANES; i++) { \
+      VALUE(T, a);                        \
+      r |= (e) ? BIT[i] : 0;              \
+    }                                     \
+    return set_predicate(w, op, r);       \
   }
-#define P1(key, e)                                                                              \
-  HANDLER(key) {                                                                                \
-    const u32 a = *(const slot4 *)(const void *)(w->regs + op->a);                              \
-    return set_predicate(w, op, e);                                                             \
+#define P1(key, e)                                                 \
+  HANDLER(key) {                                                   \
+    const u32 a = *(const slot4 *)(const void *)(w->regs + op->a); \
+    return set_predicate(w, op, e);                                \
   }
-#define P2(key, e)                                                                              \
-  HANDLER(key) {                                                                                \
-    const u32 a = *(const slot4 *)(const void *)(w->regs + op->a);                              \
-    const u32 b = *(const slot4 *)(const void *)(w->regs + op->b);                              \
-    return set_predicate(w, op, e);                                                             \
+#define P2(key, e)                                                 \
+  HANDLER(key) {                                                   \
+    const u32 a = *(const slot4 *)(const void *)(w->regs + op->a); \
+    const u32 b = *(const slot4 *)(const void *)(w->regs + op->b); \
+    return set_predicate(w, op, e);                                \
   }
-#define SEL(key, T)                                                                             \
-  HANDLER(key) {                                                                                \
-    SOURCE(T, a);                                                                               \
-    SOURCE(T, b);                                                                               \
-    const u32 p = *(const slot4 *)(const void *)(w->regs + op->c);                              \
-    LANES_LOOP(T, VALUE(T, a); VALUE(T, b);, p &BIT[i] ? a : b)                                 \
+#define SEL(key, T)                                                \
+  HANDLER(key) {                                                   \
+    SOURCE(T, a);                                                  \
+    SOURCE(T, b);                                                  \
+    const u32 p = *(const slot4 *)(const void *)(w->regs + op->c); \
+    LANES_LOOP(T, VALUE(T, a); VALUE(T, b);, p & BIT[i] ? a : b)   \
   }
 
 #pragma GCC diagnostic ignored "-Wconversion"

@@ -1,5 +1,5 @@
-/* Lane types of the arithmetic micro-ops: how a value of each PTX type is read from and written to a slot.
- * Included once per instruction set by vec_*.c; everything is static. */
+/* Lane types of the arithmetic micro-ops: how a value of each PTX type is read from and written to
+ * a slot. Included once per instruction set by vec_*.c; everything is static. */
 #ifndef PG_SIM_VEC_TYPES_H
 #define PG_SIM_VEC_TYPES_H
 
@@ -83,7 +83,7 @@ static inline u32 f32_half(float x) {
   u32 b = f32_bits(x), sign = b >> 16 & 0x8000u, magnitude = b & 0x7fffffffu;
   if (magnitude > 0x7f800000u) return 0x7fffu;
   if (magnitude >= 0x477ff000u) return sign | 0x7c00u; /* rounds to infinity */
-  if (magnitude < 0x38800000u) {                        /* denormal result: let the adder round */
+  if (magnitude < 0x38800000u) {                       /* denormal result: let the adder round */
     return sign | (f32_bits(bits_f32(magnitude) + 0.5f) - f32_bits(0.5f));
   }
   u32 odd = magnitude >> 13 & 1;
@@ -99,7 +99,8 @@ static inline u32 f32_bfloat(float x) {
   return (b + 0x7fffu + (b >> 16 & 1)) >> 16;
 }
 
-/* For each type T: T_slot what lies in memory, T_val the value, GET_T and PUT_T, SHAPE_T the slot's letter. */
+/* For each type T: T_slot what lies in memory, T_val the value, GET_T and PUT_T, SHAPE_T the slot's
+ * letter. */
 typedef slot4 u8_slot, s8_slot, u16_slot, s16_slot, u32_slot, s32_slot, f16_slot, bf16_slot;
 typedef slot8 u64_slot, s64_slot;
 typedef slotf f32_slot, z32_slot, c32_slot, zc32_slot, raw32_slot;

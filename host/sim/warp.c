@@ -1,6 +1,6 @@
-/* Independent thread scheduling: the lanes of a warp form groups that share a program counter. The group
- * with the lowest pc runs, so that groups meet again where control flow joins; a group that waits for memory
- * to change, or that has used up its quantum, lets the others run. */
+/* Independent thread scheduling: the lanes of a warp form groups that share a program counter. The
+ * group with the lowest pc runs, so that groups meet again where control flow joins; a group that
+ * waits for memory to change, or that has used up its quantum, lets the others run. */
 #include "exec.h"
 
 void sim_set_mask(sim_warp *w, uint32_t mask) {
@@ -51,10 +51,14 @@ const sim_op *sim_pick(sim_warp *w, bool fair) {
     if (best < 0 || better(g, &w->groups[best], fair)) best = i;
   }
   w->current = -1;
-  if (best < 0) w->why = SIM_SWITCH;
-  else if (w->groups[best].spun && !fair) w->why = SIM_SPIN;
-  else if (--w->slice < 0) w->why = SIM_QUANTUM;
-  else w->current = best;
+  if (best < 0)
+    w->why = SIM_SWITCH;
+  else if (w->groups[best].spun && !fair)
+    w->why = SIM_SPIN;
+  else if (--w->slice < 0)
+    w->why = SIM_QUANTUM;
+  else
+    w->current = best;
   if (w->current < 0) return NULL;
   w->groups[best].spun = false;
   w->groups[best].last_run = ++w->tick;
@@ -181,7 +185,8 @@ void sim_release_if_complete(sim_block *b, uint32_t id) {
   *bar = (sim_barrier){0};
 }
 
-/* Barriers count whole warps in `bar.sync a, b`; threads here, which is the same for legal programs. */
+/* Barriers count whole warps in `bar.sync a, b`; threads here, which is the same for legal
+ * programs. */
 const sim_op *sim_arrive_at(sim_warp *w, const sim_op *op, bool wait) {
   sim_block *b = w->block;
   sim_group *g = &w->groups[w->current];

@@ -1,0 +1,296 @@
+/* Blocks and workers: each worker thread takes blocks in the order of their index, runs one until
+ * it ends, and sets it aside when it waits for memory to change, so that resident blocks all make
+ * progress. */
+#include <sched.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "exec.h"
+
+double sim_now(void) {
+  struct timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+/* ---- blocks ---- */
+
+static uint64_t special_value(const sim_block *b, const sim_warp *w, uint32_t lane,
+                              sim_special which) {
+  const sim_launch *l = b->launch;
+  uint32_t linear = w->index * SIM_LANES + lane;
+  switch (which) {
+  case SIM_TID_X: return linear % l->block[0];
+  case SIM_TID_Y: return linear / l->block[0] % l->block[1];
+  case SIM_TID_Z: return linear / l->block[0] / l->block[1];
+  case SIM_NTID_X:
+  case SIM_NTID_Y:
+  case SIM_NTID_Z: return l->block[which - SIM_NTID_X];
+  case SIM_CTAID_X:
+  case SIM_CTAID_Y:
+  case SIM_CTAID_Z: return b->id[which - SIM_CTAID_X];
+  case SIM_NCTAID_X:
+  case SIM_NCTAID_Y:
+  case SIM_NCTAID_Z: return l->grid[which - SIM_NCTAID_X];
+  case SIM_LANEID: return lane;
+  case SIM_WARPID: return w->index;
+  case SIM_NWARPID: return 64;
+  case SIM_SMID: return b->index % 132;
+  case SIM_NSMID: return 132;
+  case SIM_LANEMASK_EQ: return 1u << lane;
+  case SIM_LANEMASK_LT: return (1u << lane) - 1;
+  case SIM_LANEMASK_LE: return (2u << lane) - 1;
+  case SIM_LANEMASK_GT: return ~((2u << lane) - 1);
+  case SIM_LANEMASK_GE: return ~((1u << lane) - 1);
+  case SIM_DYNAMIC_SMEM: return l->dynamic_bytes;
+  case SIM_TOTAL_SMEM: return l->shared_bytes;
+  default: return 0;
+  }
+}
+
+static bool changes_by_block(sim_special which) {
+  return (which >= SIM_CTAID_X && which <= SIM_CTAID_Z) || which == SIM_SMID;
+}
+
+static void fill_presets(const sim_block *b, sim_warp *w, bool first) {
+  const sim_func *f = b->launch->func;
+  for (size_t i = 0; i < f->preset_count; i++) {
+    const sim_preset *p = &f->presets[i];
+    if (!first && !(p->special && changes_by_block((sim_special)p->value))) continue;
+    for (uint32_t lane = 0; lane < SIM_LANES; lane++) {
+      uint64_t value = p->special ? special_value(b, w, lane, (sim_special)p->value) : p->value;
+      if (p->wide)
+        ((uint64_t *)(void *)(w->regs + p->slot))[lane] = value;
+      else
+        ((uint32_t *)(void *)(w->regs + p->slot))[lane] = (uint32_t)value;
+    }
+  }
+}
+
+static size_t up64(size_t value) {
+  return (value + 63) / 64 * 64;
+}
+
+/* One allocation holds block, warps, frames, shared and local memory. */
+static sim_block *new_block(sim_worker *worker) {
+  sim_launch *l = worker->launch;
+  const sim_func *f = l->func;
+  uint32_t warps = (l->threads + SIM_LANES - 1) / SIM_LANES;
+  size_t frame = up64(f->frame_bytes), head = up64(sizeof(sim_block));
+  size_t warp_bytes = up64(warps * sizeof(sim_warp)), frames = warps * frame;
+  size_t shared = up64(l->shared_bytes + 1),
+         local = up64((size_t)warps * SIM_LANES * f->local_bytes + 1);
+  uint8_t *at = aligned_alloc(64, head + warp_bytes + frames + shared + local);
+  if (!at) return NULL;
+  memset(at, 0, head + warp_bytes + frames);
+  sim_block *b = (sim_block *)(void *)at;
+  *b = (sim_block){.launch = l, .warp_count = warps, .threads = l->threads};
+  b->warps = (sim_warp *)(void *)(at + head);
+  b->frames = at + head + warp_bytes;
+  b->shared = b->frames + frames;
+  b->local = b->shared + shared;
+  for (uint32_t i = 0; i < warps; i++) {
+    sim_warp *w = &b->warps[i];
+    *w = (sim_warp){.regs = b->frames + i * frame,
+                    .block = b,
+                    .worker = worker,
+                    .launch = l,
+                    .func = f,
+                    .index = i};
+    fill_presets(b, w, true);
+  }
+  return b;
+}
+
+static void start_warp(sim_warp *w, uint32_t threads) {
+  uint32_t first = w->index * SIM_LANES, n = threads - first;
+  w->live = n >= SIM_LANES ? SIM_ALL : (1u << n) - 1;
+  w->group_count = 1;
+  w->current = -1;
+  w->tick = 0;
+  w->why = SIM_SWITCH;
+  w->groups[0] = (sim_group){.pc = w->func->ops, .mask = w->live};
+}
+
+static sim_block *start_block(sim_worker *worker, uint64_t index) {
+  sim_launch *l = worker->launch;
+  sim_block *b = worker->spare;
+  if (b)
+    worker->spare = b->next;
+  else
+    b = new_block(worker);
+  if (!b) return NULL;
+  b->index = index;
+  b->id[0] = (uint32_t)(index % l->grid[0]);
+  b->id[1] = (uint32_t)(index / l->grid[0] % l->grid[1]);
+  b->id[2] = (uint32_t)(index / l->grid[0] / l->grid[1]);
+  b->live = b->threads;
+  b->slices = 0;
+  b->next_warp = 0;
+  memset(b->barriers, 0, sizeof b->barriers);
+  /* Shared memory starts as NaNs and -1: what a kernel reads before it writes shows. */
+  memset(b->shared, 0xff, l->shared_bytes);
+  for (uint32_t i = 0; i < b->warp_count; i++) {
+    start_warp(&b->warps[i], b->threads);
+    fill_presets(b, &b->warps[i], false);
+  }
+  return b;
+}
+
+static uint32_t random_below(sim_worker *worker, uint32_t bound) {
+  worker->rng = worker->rng * 6364136223846793005ull + 1442695040888963407ull;
+  return (uint32_t)((worker->rng >> 32) * bound >> 32);
+}
+
+static bool is_ready(const sim_warp *w) {
+  for (int i = 0; i < w->group_count; i++) {
+    if (w->groups[i].state == SIM_READY) return true;
+  }
+  return false;
+}
+
+typedef enum block_state { BLOCK_DONE, BLOCK_SPINS, BLOCK_INTERRUPTED, BLOCK_FAULTED } block_state;
+
+/* One round over the block's warps. */
+static block_state run_round(sim_worker *worker, sim_block *b) {
+  bool ran = false, spins = true;
+  uint32_t start = worker->launch->seed ? random_below(worker, b->warp_count) : 0;
+  for (uint32_t i = 0; i < b->warp_count; i++) {
+    sim_warp *w = &b->warps[(start + i) % b->warp_count];
+    if (!w->group_count || !is_ready(w)) continue;
+    sim_exit why = sim_run_warp(w);
+    if (why == SIM_FAULTED) return BLOCK_FAULTED;
+    ran = true;
+    if (why != SIM_SPIN) spins = false;
+  }
+  if (b->live == 0) return BLOCK_DONE;
+  if (ran) return spins ? BLOCK_SPINS : BLOCK_INTERRUPTED;
+  sim_fault_block(b, PG_FAULT_DEADLOCK, "deadlock: no thread can go on");
+  return BLOCK_FAULTED;
+}
+
+static bool out_of_time(sim_launch *l, sim_block *b) {
+  if (atomic_load_explicit(&l->stop, memory_order_relaxed)) return true;
+  if (l->deadline <= 0 || sim_now() < l->deadline) return false;
+  sim_fault_block(b, PG_FAULT_TIMEOUT, "time limit reached");
+  return true;
+}
+
+/* Until the block ends, waits for others, or has had its turn. */
+static block_state run_block(sim_worker *worker, sim_block *b) {
+  enum { ROUNDS = 256 };
+  for (int i = 0; i < ROUNDS; i++) {
+    block_state state = run_round(worker, b);
+    if (state != BLOCK_INTERRUPTED) return state;
+    if (out_of_time(worker->launch, b)) return BLOCK_FAULTED;
+  }
+  return BLOCK_INTERRUPTED;
+}
+
+/* ---- workers ---- */
+
+static void enqueue(sim_worker *worker, sim_block *b) {
+  b->next = NULL;
+  if (worker->last)
+    worker->last->next = b;
+  else
+    worker->resident = b;
+  worker->last = b;
+  worker->resident_count++;
+}
+
+static sim_block *dequeue(sim_worker *worker) {
+  sim_block *b = worker->resident;
+  worker->resident = b->next;
+  if (!worker->resident) worker->last = NULL;
+  worker->resident_count--;
+  return b;
+}
+
+/* Take the next block of the grid; false when there is none or no memory for it. */
+static bool admit(sim_worker *worker) {
+  sim_launch *l = worker->launch;
+  if (atomic_load_explicit(&l->next_block, memory_order_relaxed) >= l->block_count) return false;
+  uint64_t index = atomic_fetch_add(&l->next_block, 1);
+  if (index >= l->block_count) return false;
+  sim_block *b = start_block(worker, index);
+  if (b) {
+    enqueue(worker, b);
+    return true;
+  }
+  pthread_mutex_lock(&l->fault_lock);
+  if (l->fault.kind == PG_FAULT_NONE) {
+    l->fault.kind = PG_FAULT_OTHER;
+    strcpy(l->fault.text, "no host memory for another thread block");
+  }
+  pthread_mutex_unlock(&l->fault_lock);
+  atomic_store(&l->stop, SIM_STOP_FAULT);
+  return false;
+}
+
+static void *work(void *argument) {
+  sim_worker *worker = argument;
+  sim_launch *l = worker->launch;
+  while (!atomic_load_explicit(&l->stop, memory_order_relaxed)) {
+    if (!worker->resident && !admit(worker)) break;
+    sim_block *b = dequeue(worker);
+    block_state state = run_block(worker, b);
+    if (state == BLOCK_DONE) {
+      b->next = worker->spare;
+      worker->spare = b;
+      continue;
+    }
+    enqueue(worker, b);
+    if (state == BLOCK_FAULTED) break;
+    /* It waits for somebody: let more blocks in, or other workers run. */
+    bool more = worker->resident_count < l->max_resident && admit(worker);
+    if (!more && out_of_time(l, b)) break;
+    if (!more && state == BLOCK_SPINS) sched_yield();
+  }
+  return NULL;
+}
+
+static void free_list(sim_block *b) {
+  while (b) {
+    sim_block *next = b->next;
+    free(b);
+    b = next;
+  }
+}
+
+static bool start_workers(sim_launch *l) {
+  for (int i = 0; i < l->worker_count; i++) {
+    sim_worker *w = &l->workers[i];
+    w->launch = l;
+    w->rng = l->seed + (uint64_t)i;
+    w->cache = calloc(l->func->program->cache_count + 1, sizeof *w->cache);
+    if (!w->cache) return false;
+  }
+  for (int i = 1; i < l->worker_count; i++) {
+    sim_worker *w = &l->workers[i];
+    w->started = pthread_create(&w->thread, NULL, work, w) == 0; /* fewer threads do as well */
+  }
+  return true;
+}
+
+pg_code sim_run(sim_launch *l, pg_error *error) {
+  l->workers = aligned_alloc(64, up64((size_t)l->worker_count * sizeof *l->workers));
+  if (!l->workers) return pg_fail(error, PG_MEMORY, "no memory for the simulator's workers");
+  memset(l->workers, 0, (size_t)l->worker_count * sizeof *l->workers);
+  pthread_mutex_init(&l->fault_lock, NULL);
+  pg_code code = PG_OK;
+  if (start_workers(l))
+    work(&l->workers[0]);
+  else
+    code = pg_fail(error, PG_MEMORY, "no memory for the simulator's workers");
+  for (int i = 0; i < l->worker_count; i++) {
+    sim_worker *w = &l->workers[i];
+    if (w->started) pthread_join(w->thread, NULL);
+    free_list(w->resident);
+    free_list(w->spare);
+    free(w->cache);
+  }
+  pthread_mutex_destroy(&l->fault_lock);
+  return code;
+}
