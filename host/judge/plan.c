@@ -170,7 +170,9 @@ static pg_code enqueue(pg_step *s, const pg_buffers *buffers, int set, pg_error 
 pg_code pg_plan_enqueue(pg_plan *plan, const pg_buffers *buffers, int set, pg_error *error) {
   for (size_t i = 0; i < plan->count; i++) {
     pg_code code = enqueue(&plan->steps[i], buffers, set, error);
-    if (code) return pg_where(error, "plan[%zu]", i);
+    if (code && error && !*error->where)
+      pg_where(error, "plan[%zu]", i); /* a source line is better */
+    if (code) return code;
   }
   return PG_OK;
 }

@@ -25,7 +25,9 @@
 enum { CAUSE_MAX = 256 };
 static const double hello_deadline_s = 30; /* generous: a loaded machine, a sanitizer build */
 static const double share_deadline_s = 30;
-static const double dying_s = 2;     /* a closed socket means that the process is ending */
+static const double dying_s = 2; /* a closed socket means that the process is ending */
+static const double killed_s =
+    30; /* a driver takes its time to clean up after a GPU that was busy */
 static const double arriving_s = 30; /* a reply that has begun in time may finish */
 
 struct pg_worker {
@@ -55,36 +57,31 @@ static void describe_status(char cause[CAUSE_MAX], int status) {
   }
 }
 
-static pid_t wait_for_end(pid_t pid, int *status, int options) {
-  pid_t n;
-  do n = waitpid(pid, status, options);
-  while (n < 0 && errno == EINTR);
-  return n;
-}
-
-/* Give a process that closed its socket time to end by itself, so that the status is its own. */
-static bool wait_a_moment(pid_t pid) {
-  double until = pg_wire_now() + dying_s;
+/* Wait until the process has ended, for so many seconds at most, without reaping it. */
+static bool wait_for_end(pid_t pid, double seconds) {
+  double until = pg_wire_now() + seconds;
   siginfo_t info;
-  while (pg_wire_now() < until) {
+  do {
     memset(&info, 0, sizeof info);
     if (waitid(P_PID, (id_t)pid, &info, WEXITED | WNOHANG | WNOWAIT) < 0 || info.si_pid == pid)
-      return true;
-    nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
-  }
+      return true; /* an error: somebody else has reaped it */
+    nanosleep(&(struct timespec){.tv_nsec = 500000}, NULL);
+  } while (pg_wire_now() < until);
   return false;
 }
 
-/* Kill what is left of the group and reap. `why` NULL: the process ended by itself. */
+/* Kill what is left of the group and reap. `why` NULL: the process ended by itself, or is about to,
+ * and has a moment so that the status is its own. One that sits in a driver and cannot die is left
+ * behind. */
 static void end(pg_worker *w, const char *why) {
   int status = 0;
   if (w->pid <= 0) return;
-  if (!why && !wait_a_moment(w->pid)) why = "closed its socket and was killed";
+  if (!why && !wait_for_end(w->pid, dying_s)) why = "closed its socket and was killed";
   kill(-w->pid, SIGKILL);
   kill(w->pid, SIGKILL); /* in case it has left its group */
-  pid_t n = wait_for_end(w->pid, &status, 0);
+  pid_t n = wait_for_end(w->pid, killed_s) ? waitpid(w->pid, &status, WNOHANG) : 0;
   if (why)
-    snprintf(w->cause, CAUSE_MAX, "%s", why);
+    snprintf(w->cause, CAUSE_MAX, "%s%s", why, n == 0 ? ", and cannot end" : "");
   else if (n == w->pid)
     describe_status(w->cause, status);
   else

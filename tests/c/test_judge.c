@@ -531,83 +531,6 @@ static void sizes_of_memory_are_checked(void **state) {
   pg_worker_free(w);
 }
 
-static void only_sealed_memory_of_the_right_size_is_mapped(void **state) {
-  (void)state;
-  pg_shared *shared;
-  int pair[2], sealed;
-  int loose = memfd_create("loose", MFD_ALLOW_SEALING);
-  assert_int_equal(ftruncate(loose, 4096), 0);
-  assert_int_equal(pg_shared_map(loose, 4096, &shared, NULL), PG_INVALID);
-  assert_int_equal(pipe(pair), 0);
-  assert_int_equal(pg_shared_map(pair[0], 1, &shared, NULL), PG_INVALID);
-  pg_shared *own;
-  assert_int_equal(pg_shared_new(4096, &own, &sealed, NULL), PG_OK);
-  assert_int_equal(ftruncate(sealed, 0), -1); /* nobody can take pages away */
-  assert_int_equal(ftruncate(sealed, 8192), -1);
-  assert_int_equal(pg_shared_map(sealed, 4097, &shared, NULL), PG_INVALID);
-  assert_int_equal(pg_shared_map(sealed, 4096, &shared, NULL), PG_OK);
-  ((uint8_t *)own->data)[7] = 7;
-  assert_int_equal(((uint8_t *)shared->data)[7], 7);
-  pg_shared_release(shared);
-  pg_shared_release(own);
-  close(sealed);
-  close(loose);
-  close(pair[0]);
-  close(pair[1]);
-}
-
-/* ---- the wire by itself ---- */
-
-static void broken_frames_are_told(void **state) {
-  (void)state;
-  int pair[2];
-  char *text;
-  size_t bytes;
-  pg_error error = {0};
-  assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, pair), 0);
-  assert_int_equal(pg_wire_receive(pair[0], &text, &bytes, NULL, pg_wire_now() + 0.05, &error),
-                   PG_TIMEOUT);
-  assert_int_equal(write(pair[1], "\5\0\0\0abc", 7), 7); /* 5 bytes are said, 3 come */
-  assert_int_equal(pg_wire_receive(pair[0], &text, &bytes, NULL, pg_wire_now() + 0.05, &error),
-                   PG_TIMEOUT);
-  assert_int_equal(write(pair[1], "\5\0\0\0abc", 7), 7);
-  close(pair[1]);
-  assert_int_equal(pg_wire_receive(pair[0], &text, &bytes, NULL, INFINITY, &error), PG_IO);
-  assert_string_equal(error.message, "end of file inside a message");
-  assert_int_equal(pg_wire_receive(pair[0], &text, &bytes, NULL, INFINITY, &error), PG_IO);
-  assert_string_equal(error.message, "end of file");
-  assert_int_equal(pg_wire_send(pair[0], "x", 1, -1, INFINITY, &error), PG_IO);
-  close(pair[0]);
-}
-
-static void a_message_over_the_limit_is_skipped(void **state) {
-  (void)state;
-  int pair[2];
-  char *text;
-  size_t bytes;
-  assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, pair), 0);
-  pid_t writer = fork();
-  if (writer == 0) {
-    uint32_t length = PG_WIRE_MAX + 1U;
-    char *zeros = calloc(1, length);
-    FILE *f = fdopen(pair[1], "w");
-    fwrite(&length, 4, 1, f);
-    fwrite(zeros, 1, length, f);
-    fwrite("\2\0\0\0ok", 1, 6, f);
-    fflush(f);
-    _exit(0);
-  }
-  assert_int_equal(pg_wire_receive(pair[0], &text, &bytes, NULL, pg_wire_now() + 60, NULL),
-                   PG_RANGE);
-  assert_int_equal(pg_wire_receive(pair[0], &text, &bytes, NULL, pg_wire_now() + 60, NULL), PG_OK);
-  assert_string_equal(text, "ok");
-  assert_int_equal(bytes, 2);
-  free(text);
-  waitpid(writer, NULL, 0);
-  close(pair[0]);
-  close(pair[1]);
-}
-
 /* ---- compiling ---- */
 
 static void compile_requests_are_checked(void **state) {
@@ -650,9 +573,6 @@ int main(int argc, char **argv) {
       cmocka_unit_test(both_sides_see_the_memory),
       cmocka_unit_test(a_retained_mapping_outlives_its_worker),
       cmocka_unit_test(sizes_of_memory_are_checked),
-      cmocka_unit_test(only_sealed_memory_of_the_right_size_is_mapped),
-      cmocka_unit_test(broken_frames_are_told),
-      cmocka_unit_test(a_message_over_the_limit_is_skipped),
       cmocka_unit_test(compile_requests_are_checked),
   };
   return cmocka_run_group_tests_name("judge", tests, NULL, NULL);

@@ -1,0 +1,225 @@
+/* Plans of the runner, in-process over a fake device: arguments, launches, memsets and copies, and
+ * their timing. In the fake a launch takes 10 us and a fill or copy 1 us, and a log shows the order
+ * of operations. */
+#include "bench.h"
+
+/* ---- plans ---- */
+
+static void arguments_are_packed_as_the_kernel_asks(void **state) {
+  bench *b = *state;
+  float f = 0.1f;
+  double d = 1e300;
+  int64_t l = INT64_MIN;
+  int i = -5;
+  good(ask(b, "{'op':'buffers','sets':1,'buffers':[{'name':'y','bytes':64,'role':'output'}]}"));
+  good(ask(b, "{'op':'run','set':0,'plan':[{'launch':'store','grid':[1],'block':[1],'args':"
+              "[{'buffer':0,'offset':8},{'i':200},{'i':-5},{'i':-9223372036854775808},{'f':0.1},"
+              "{'f':1e300}]}]}"));
+  good(ask(b, "{'op':'read','set':0,'buffers':[{'index':0,'at':0}]}"));
+  assert_int_equal(b->shared[8], 200);
+  assert_memory_equal(b->shared + 9, &i, 4);
+  assert_memory_equal(b->shared + 13, &l, 8);
+  assert_memory_equal(b->shared + 21, &f, 4);
+  assert_memory_equal(b->shared + 25, &d, 8);
+  good(ask(b, "{'op':'run','set':0,'plan':[{'launch':'store','grid':[1],'block':[1],'args':"
+              "[{'buffer':0},{'i':-128},{'i':4294967295},{'u':'18446744073709551615'},{'f':'NaN'},"
+              "{'i':3}]}]}"));
+  good(ask(b, "{'op':'read','set':0,'buffers':[{'index':0,'at':0}]}"));
+  for (int k = 1; k < 13; k++) assert_int_equal(b->shared[k], 255);
+  memcpy(&f, b->shared + 13, 4);
+  memcpy(&d, b->shared + 17, 8);
+  assert_true(isnan(f));
+  assert_true(d == 3.0);
+}
+
+static void launches_that_cannot_be_are_refused(void **state) {
+  static const struct {
+    const char *step, *code, *words;
+  } cases[] = {
+      {"{'launch':'saxpy','grid':[1],'block':[8],'args':[{'buffer':1},{'buffer':0},{'f':1}]}",
+       "launch_error",
+       "kernel saxpy takes 4 parameters (pointer, pointer, f32, i32), the task passes 3"},
+      {"{'launch':'nothing','grid':[1],'block':[8],'args':[{'i':1}]}", "launch_error",
+       "kernel nothing takes 0 parameters, the task passes 1"},
+      {"{'launch':'saxpy','grid':[1],'block':[8],'args':[{'i':1},{'buffer':0},{'f':1},{'i':1}]}",
+       "launch_error", "argument #1 of kernel saxpy: expected pointer, got an integer"},
+      {"{'launch':'saxpy','grid':[1],'block':[8],'args':[{'buffer':1},{'f':0},{'f':1},{'i':1}]}",
+       "launch_error", "argument #2 of kernel saxpy: expected pointer, got a float"},
+      {"{'launch':'saxpy','grid':[1],'block':[8],'args':[{'buffer':1},{'buffer':0},{'buffer':0},{'"
+       "i':1}]}",
+       "launch_error", "argument #3 of kernel saxpy: expected f32, got a buffer"},
+      {"{'launch':'saxpy','grid':[1],'block':[8],'args':[{'buffer':1},{'buffer':0},{'f':1},{'f':1}]"
+       "}",
+       "launch_error", "argument #4 of kernel saxpy: expected i32, got a float"},
+      {"{'launch':'add','grid':[1],'block':[1],'args':[{'buffer':1},{'i':4294967296}]}",
+       "launch_error", "expected i32, got 4294967296, which does not fit"},
+      {"{'launch':'add','grid':[1],'block':[1],'args':[{'buffer':1},{'i':-2147483649}]}",
+       "launch_error", "-2147483649, which does not fit"},
+      {"{'launch':'add','grid':[1],'block':[1],'args':[{'buffer':4},{'i':0}]}", "invalid",
+       "\"buffer\": expected an integer from 0 to 3, got 4"},
+      {"{'launch':'add','grid':[1],'block':[1],'args':[{'buffer':0,'offset':33},{'i':0}]}",
+       "invalid", "from 0 to 32, got 33"},
+      {"{'launch':'add','grid':[1],'block':[1],'args':[{'buffer':0,'i':1},{'i':0}]}", "invalid",
+       "argument #1: expected one of"},
+      {"{'launch':'add','grid':[1],'block':[1],'args':[7,{'i':0}]}", "invalid", "argument #1"},
+      {"{'launch':'spoil','grid':[1],'block':[1],'args':[{'u':'18446744073709551616'}]}", "invalid",
+       "argument #1"},
+      {"{'launch':'spoil','grid':[1],'block':[1],'args':[{'u':'-1'}]}", "invalid", "argument #1"},
+      {"{'launch':'missing','grid':[1],'block':[1],'args':[]}", "not_found", "missing"},
+      {"{'launch':'nothing','grid':[0,1,1],'block':[1],'args':[]}", "launch_error",
+       "the grid has 0 in dimension x"},
+      {"{'launch':'nothing','grid':[1,1,1],'block':[1,-3],'args':[]}", "launch_error",
+       "the block has -3 in dimension y"},
+      {"{'launch':'nothing','grid':[1,1,4294967296],'block':[1],'args':[]}", "launch_error",
+       "dimension z"},
+      {"{'launch':'nothing','grid':[1,1,1,1],'block':[1],'args':[]}", "invalid", "\"grid\""},
+      {"{'launch':'nothing','grid':[],'block':[1],'args':[]}", "invalid", "\"grid\""},
+      {"{'launch':'nothing','grid':[1.5],'block':[1],'args':[]}", "invalid", "integers, got 1.5"},
+      {"{'launch':'nothing','grid':[1],'args':[]}", "invalid", "\"block\""},
+      {"{'launch':'nothing','grid':[1],'block':[1025],'args':[]}", "launch_error", "too large"},
+      {"{'launch':'nothing','grid':[1],'block':[1]}", "invalid", "\"args\": expected a list"},
+      {"{'launch':'nothing','grid':[1],'block':[1],'args':[],'shard':1}", "invalid",
+       "unknown field \"shard\""},
+      {"{'launch':'nothing','grid':[1],'block':[1],'args':[],'shared':-1}", "invalid",
+       "\"shared\""},
+      {"{'memset':0,'byte':0}", "invalid", "x is an input"},
+      {"{'memset':1,'byte':256}", "invalid", "from 0 to 255"},
+      {"{'memset':1,'bytes':33}", "invalid", "from 0 to 32, got 33"},
+      {"{'memset':1,'offset':30,'bytes':3}", "invalid", "from 0 to 2, got 3"},
+      {"{'memset':9}", "invalid", "from 0 to 3, got 9"},
+      {"{'copy':[0,1]}", "invalid", "x is an input"},
+      {"{'copy':[1,1]}", "invalid", "two different buffers"},
+      {"{'copy':[1]}", "invalid", "indices of buffers, got nothing"},
+      {"{'copy':[3,0],'bytes':8}", "invalid", "from 0 to 7, got 8"},
+      {"{'dance':1}", "invalid", "expected a step"},
+      {"null", "invalid", "expected a step"},
+  };
+  bench *b = *state;
+  make_buffers(b, 1);
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    json_t *r = ask(b, "{'op':'run','set':0,'plan':[{'memset':1},%s]}", cases[i].step);
+    assert_string_equal(error_field(r, "where"), "plan[1]");
+    bad(r, cases[i].code, cases[i].words);
+    bad(ask(b, "{'op':'time','method':'hot','sets':[0],'plan':[%s]}", cases[i].step), cases[i].code,
+        cases[i].words);
+  }
+  bad(ask(b, "{'op':'run','set':0}"), "invalid", "\"plan\": expected a list");
+  bad(ask(b, "{'op':'run','plan':[]}"), "invalid", "\"set\": expected an integer, got nothing");
+  bad(ask(b, "{'op':'run','set':0,'plan':[],'poison':-1}"), "invalid", "\"poison\"");
+}
+
+static void a_buffer_goes_into_eight_bytes_of_unknown_kind(void **state) {
+  bench *b = *state;
+  make_buffers(b, 1);
+  good(ask(b, "{'op':'run','set':0,'plan':[{'launch':'opaque','grid':[1],'block':[1],'args':"
+              "[{'buffer':0}]}]}"));
+}
+
+static void memset_and_copy_do_what_they_say(void **state) {
+  bench *b = *state;
+  make_buffers(b, 1);
+  good(ask(
+      b, "{'op':'run','set':0,'plan':[{'copy':[1,0],'bytes':16},{'memset':1,'byte':7,'offset':30},"
+         "{'copy':[3,1]}]}"));
+  good(ask(b, "{'op':'read','set':0,'buffers':[{'index':1,'at':1024},{'index':3,'at':2048}]}"));
+  const float *t = (const float *)(b->shared + 1024);
+  for (int i = 0; i < 7; i++) assert_true(t[i] == (i < 4 ? 1.0f : 100.0f) * (float)i);
+  assert_int_equal(b->shared[1024 + 30], 7);
+  assert_int_equal(b->shared[1024 + 31], 7);
+  assert_memory_equal(b->shared + 2048, b->shared + 1024, 7);
+}
+
+/* ---- timing ---- */
+
+static void fake_clear_log(fake *f) {
+  f->log_used = 0;
+  f->log[0] = 0;
+}
+
+static json_t *samples(json_t *r, size_t count) {
+  json_t *us = json_object_get(r, "us");
+  assert_int_equal(json_array_size(us), count);
+  return us;
+}
+
+/* In the fake a launch takes 10 us and a fill or copy 1 us. */
+static void cold_times_the_plan_only_after_reset_and_flush(void **state) {
+  bench *b = *state;
+  make_buffers(b, 2);
+  fake_clear_log(device(b));
+  json_t *r = ask(b, "{'op':'time','method':'cold','sets':[0,1,0],'plan':[%s,%s],'warmup':1}",
+                  saxpy, saxpy);
+  json_t *us = samples(r, 3);
+  for (size_t i = 0; i < 3; i++) assert_true(json_real_value(json_array_get(us, i)) == 20.0);
+  json_t *health = json_object_get(r, "health");
+  assert_int_equal(json_integer_value(json_object_get(health, "sm_clock_mhz")), 1980);
+  assert_true(json_is_true(json_object_get(r, "gpu_clock")));
+  assert_true(json_is_null(json_object_get(r, "canary")));
+  good(r);
+  /* c: state from master; f: z; ffff: y, a pattern and 3 bytes; f: flush; then events around two
+   * launches */
+  assert_non_null(strstr(device(b)->log, "cffffffELLEcffffffELLEcffffffELLEcffffffELLES"));
+}
+
+static void hot_runs_the_same_plan_first_untimed(void **state) {
+  bench *b = *state;
+  make_buffers(b, 1);
+  fake_clear_log(device(b));
+  json_t *r = ask(b, "{'op':'time','method':'hot','sets':[0],'plan':[%s]}", saxpy);
+  assert_true(json_real_value(json_array_get(samples(r, 1), 0)) == 10.0);
+  good(r);
+  assert_non_null(strstr(device(b)->log, "ffffffffcfffffLcfffffELES"));
+  good(ask(b,
+           "{'op':'read','set':0,'buffers':[{'index':1,'at':1024}]}")); /* from fresh state, once */
+  assert_true(((const float *)(b->shared + 1024))[1] == 102.5f);
+}
+
+static void batch_divides_the_time_of_distinct_sets(void **state) {
+  bench *b = *state;
+  make_buffers(b, 4);
+  fake_clear_log(device(b));
+  json_t *r =
+      ask(b, "{'op':'time','method':'batch','batch':2,'sets':[0,1,2,3],'plan':[%s]}", saxpy);
+  json_t *us = samples(r, 2);
+  for (size_t i = 0; i < 2; i++) assert_true(json_real_value(json_array_get(us, i)) == 10.0);
+  good(r);
+  assert_non_null(strstr(device(b)->log, "ffffffffcfffffcfffffELLEffffffffc"));
+  bad(ask(b, "{'op':'time','method':'batch','batch':2,'sets':[0,1,3,3],'plan':[]}"), "invalid",
+      "set 3 is twice in sample 1");
+  bad(ask(b, "{'op':'time','method':'batch','batch':2,'sets':[0,1,2],'plan':[]}"), "invalid",
+      "a multiple of 2, got 3");
+  bad(ask(b, "{'op':'time','method':'batch','sets':[0,1,2],'plan':[]}"), "invalid",
+      "multiple of 8");
+  bad(ask(b, "{'op':'time','method':'cold','sets':[],'plan':[]}"), "invalid", "got 0");
+  bad(ask(b, "{'op':'time','method':'cold','sets':[4],'plan':[]}"), "invalid", "that exist, got 4");
+  bad(ask(b, "{'op':'time','method':'warm','sets':[0],'plan':[]}"), "invalid", "got \"warm\"");
+  bad(ask(b, "{'op':'time','method':'cold','sets':[0],'plan':[],'warmup':-1}"), "invalid",
+      "warmup");
+}
+
+static void a_device_without_a_gpu_clock_is_not_flushed(void **state) {
+  bench *b = *state;
+  make_buffers(b, 1);
+  fake_clear_log(device(b));
+  json_t *r = ask(b, "{'op':'time','method':'cold','sets':[0],'plan':[%s]}", saxpy);
+  assert_true(json_is_false(json_object_get(r, "gpu_clock")));
+  good(r);
+  assert_non_null(strstr(device(b)->log, "cfffffELES"));
+  assert_null(strstr(device(b)->log, "cffffffE"));
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test_setup_teardown(arguments_are_packed_as_the_kernel_asks, setup, teardown),
+      cmocka_unit_test_setup_teardown(launches_that_cannot_be_are_refused, setup, teardown),
+      cmocka_unit_test_setup_teardown(a_buffer_goes_into_eight_bytes_of_unknown_kind, setup,
+                                      teardown),
+      cmocka_unit_test_setup_teardown(memset_and_copy_do_what_they_say, setup, teardown),
+      cmocka_unit_test_setup_teardown(cold_times_the_plan_only_after_reset_and_flush, setup_gpu,
+                                      teardown),
+      cmocka_unit_test_setup_teardown(hot_runs_the_same_plan_first_untimed, setup_gpu, teardown),
+      cmocka_unit_test_setup_teardown(batch_divides_the_time_of_distinct_sets, setup_gpu, teardown),
+      cmocka_unit_test_setup_teardown(a_device_without_a_gpu_clock_is_not_flushed, setup, teardown),
+  };
+  return cmocka_run_group_tests_name("plan", tests, NULL, NULL);
+}
