@@ -132,6 +132,7 @@ endef
 $(foreach isa,$(VEC_ISAS),$(eval $(call VEC_RULE,$(isa))))
 
 # Modules use OpenMP where the compiler has it; `make dist` puts its run time beside them.
+# nodelete: Lua unloads modules when it ends, but the threads of OpenMP's pool live on in them.
 $(BUILD)/openmp: $(BUILD)/flags | $(BUILD)/ready
 	@echo 'int main(void) { return 0; }' | $(CC) -fopenmp -x c - -o $@ 2>/dev/null && echo -fopenmp >$@ || echo >$@
 
@@ -142,7 +143,7 @@ $(BUILD)/obj/tasks/%.o: tasks/%.c $(BUILD)/openmp
 define MODULE_RULE
 $(BUILD)/lib/$(1).so: $(patsubst %.c,$(BUILD)/obj/%.o,$(wildcard tasks/$(1).c tasks/$(1)/*.c))
 	@mkdir -p $$(@D)
-	@$$(CC) $$(SAN) $$$$(<$(BUILD)/openmp) -shared -Wl,-rpath,'$$$$ORIGIN:$$$$ORIGIN/..' -o $$@ $$^ -static-libgcc -lm
+	@$$(CC) $$(SAN) $$$$(<$(BUILD)/openmp) -shared -Wl,-z,nodelete -Wl,-rpath,'$$$$ORIGIN:$$$$ORIGIN/..' -o $$@ $$^ -static-libgcc -lm
 endef
 $(foreach name,$(MODULE_NAMES),$(eval $(call MODULE_RULE,$(name))))
 
