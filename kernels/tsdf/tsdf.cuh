@@ -1,0 +1,194 @@
+// What the TSDF kernels share: the walk along a ray, and the table of blocks with find and insert.
+// Plain CUDA C++ for NVRTC, without headers. README.md in this folder explains the data structure.
+#pragma once
+
+typedef unsigned int u32;
+typedef unsigned long long u64;
+
+// A table entry. An empty one has all bits set: key -1, block -1.
+struct __align__(16) Entry {
+  long long key;
+  int block;
+  int pad;
+};
+
+constexpr long long kEmpty = -1;
+constexpr int kPending = -1; // claimed, its block not yet published
+constexpr int kDropped = -2; // the pool was full
+constexpr u32 kFullWarp = 0xffffffffu;
+
+// ---- the walk ----
+
+struct Ray {
+  float x, y, z;    // the point
+  float ux, uy, uz; // unit direction from the camera to it
+  float length;     // its distance from the camera
+};
+
+struct Camera {
+  float x, y, z;
+};
+
+struct Grid {
+  float voxel, inv_voxel; // metres, and 1 / metres
+  float trunc;            // metres
+};
+
+// A sample's voxel and the signed distance of that voxel's centre along the ray, in metres.
+struct Sample {
+  int x, y, z;
+  float sdf;
+};
+
+__device__ inline Ray ray_to(const float *points, int i, Camera cam) {
+  Ray ray;
+  ray.x = points[3 * i];
+  ray.y = points[3 * i + 1];
+  ray.z = points[3 * i + 2];
+  const float dx = ray.x - cam.x, dy = ray.y - cam.y, dz = ray.z - cam.z;
+  ray.length = sqrtf(dx * dx + dy * dy + dz * dz);
+  const float scale = 1.0f / ray.length;
+  ray.ux = dx * scale;
+  ray.uy = dy * scale;
+  ray.uz = dz * scale;
+  return ray;
+}
+
+__device__ inline Sample sample_at(const Ray &ray, int s, Camera cam, Grid grid) {
+  const float t = (float)s * grid.voxel;
+  Sample sample;
+  sample.x = __float2int_rd((ray.x + ray.ux * t) * grid.inv_voxel);
+  sample.y = __float2int_rd((ray.y + ray.uy * t) * grid.inv_voxel);
+  sample.z = __float2int_rd((ray.z + ray.uz * t) * grid.inv_voxel);
+  const float dx = ((float)sample.x + 0.5f) * grid.voxel - cam.x;
+  const float dy = ((float)sample.y + 0.5f) * grid.voxel - cam.y;
+  const float dz = ((float)sample.z + 0.5f) * grid.voxel - cam.z;
+  sample.sdf = ray.length - sqrtf(dx * dx + dy * dy + dz * dz);
+  return sample;
+}
+
+// Index of a voxel within its block: x runs fastest.
+__device__ inline int voxel_in_block(const Sample &s) {
+  return (s.x & 7) | (s.y & 7) << 3 | (s.z & 7) << 6;
+}
+
+// ---- the table ----
+
+__device__ inline long long block_key(int x, int y, int z) {
+  const long long bias = 1 << 20;
+  return (x + bias) << 42 | (y + bias) << 21 | (z + bias);
+}
+
+__device__ inline u32 block_hash(int x, int y, int z) {
+  return (u32)x * 73856093u ^ (u32)y * 19349663u ^ (u32)z * 83492791u;
+}
+
+// Loads and stores that other threads may race with: never torn, never from a stale L1 line.
+__device__ inline int load_relaxed(const int *at) {
+  int value;
+  asm volatile("ld.relaxed.gpu.global.s32 %0, [%1];"
+               : "=r"(value)
+               : "l"(__cvta_generic_to_global(at))
+               : "memory");
+  return value;
+}
+
+__device__ inline void store_relaxed(int *at, int value) {
+  asm volatile("st.relaxed.gpu.global.s32 [%0], %1;" ::"l"(__cvta_generic_to_global(at)), "r"(value)
+               : "memory");
+}
+
+// The volume's bookkeeping, as an insert needs it.
+struct Pool {
+  Entry *table;
+  u32 mask; // table size - 1
+  int *coord, *block_count;
+  u64 *drop_count;
+  int capacity;
+};
+
+// The winner of an empty entry gives it a block. A claim is never undone: that would break the
+// probe chains that run over it and leave waiters spinning. So a full pool publishes kDropped.
+__device__ inline int publish(const Pool &pool, Entry *entry, int x, int y, int z) {
+  int block = atomicAdd(pool.block_count, 1);
+  if (block < pool.capacity) {
+    pool.coord[3 * block] = x;
+    pool.coord[3 * block + 1] = y;
+    pool.coord[3 * block + 2] = z;
+    __threadfence();
+  } else {
+    atomicAdd(pool.drop_count, 1ull);
+    block = kDropped;
+  }
+  store_relaxed(&entry->block, block);
+  return block;
+}
+
+// A block never changes once published, so a plain load that sees it is final; only a load that
+// does not must go past the L1 cache.
+__device__ inline int wait_for_block(const Entry *entry) {
+  int block = entry->block;
+  while (block == kPending) block = load_relaxed(&entry->block);
+  return block;
+}
+
+// The block of (x, y, z), inserted when it is new; kDropped when it got none.
+__device__ inline int find_or_insert(const Pool &pool, int x, int y, int z) {
+  const long long key = block_key(x, y, z);
+  u32 slot = block_hash(x, y, z) & pool.mask;
+  for (u32 probe = 0; probe <= pool.mask; ++probe) {
+    Entry *entry = &pool.table[slot];
+    long long seen = entry->key;
+    if (seen == kEmpty) {
+      seen = (long long)atomicCAS((u64 *)&entry->key, (u64)kEmpty, (u64)key);
+      if (seen == kEmpty) return publish(pool, entry, x, y, z);
+    }
+    if (seen == key) return wait_for_block(entry);
+    slot = (slot + 1) & pool.mask;
+  }
+  return kDropped;
+}
+
+// The same for a table that nobody writes.
+__device__ inline int find(const Entry *table, u32 mask, int x, int y, int z) {
+  const long long key = block_key(x, y, z);
+  u32 slot = block_hash(x, y, z) & mask;
+  for (u32 probe = 0; probe <= mask; ++probe) {
+    const long long seen = table[slot].key;
+    if (seen == key) return table[slot].block;
+    if (seen == kEmpty) break;
+    slot = (slot + 1) & mask;
+  }
+  return kDropped;
+}
+
+// ---- the voxels ----
+
+struct Voxels {
+  float *tsdf, *weight, *r, *g, *b;
+};
+
+// What a point adds to each voxel that its ray meets.
+struct Observation {
+  float weight, r, g, b;
+};
+
+__device__ inline Observation observation_of(const float *point_weight,
+                                             const unsigned char *point_color, int i) {
+  const float w = point_weight[i];
+  return {w, (float)point_color[3 * i] * w, (float)point_color[3 * i + 1] * w,
+          (float)point_color[3 * i + 2] * w};
+}
+
+// weight_cap > 0: a voxel whose weight is seen at the cap or above takes no more.
+__device__ inline void add(const Voxels &v, int block, const Sample &sample,
+                           const Observation &seen, float inv_trunc, float weight_cap) {
+  const size_t at = (size_t)block * 512 + voxel_in_block(sample);
+  if (weight_cap > 0.0f && v.weight[at] >= weight_cap) return;
+  const float tsdf = fminf(fmaxf(sample.sdf * inv_trunc, -1.0f), 1.0f);
+  atomicAdd(&v.tsdf[at], tsdf * seen.weight);
+  atomicAdd(&v.weight[at], seen.weight);
+  atomicAdd(&v.r[at], seen.r);
+  atomicAdd(&v.g[at], seen.g);
+  atomicAdd(&v.b[at], seen.b);
+}
