@@ -1,0 +1,59 @@
+--- hash/tsdf_fuse: both stages of the hash-blocked TSDF workload (kernels/tsdf/README.md).
+
+local pg = require "perigee"
+local tsdf = require "perigee.tsdf"
+
+-- Allocate, then update: two launches of the kernels of the other tasks.
+local function two_launches(p)
+  local one = tsdf.launch(p)
+  return {
+    { kernel = "allocate", grid = one.grid, block = one.block },
+    { kernel = "update", grid = one.grid, block = one.block },
+  }
+end
+
+return pg.task {
+  name = "hash/tsdf_fuse",
+  category = "hash",
+  level = "kernel",
+  doc = [[
+Fuse depth points into a volume: hash/tsdf_allocate and hash/tsdf_update in one.
+
+Buffers, samples, table and sums are those of the two tasks; one launch or several. Where the pool
+is too small, blocks without a place keep their entries, and their samples add to nothing.]],
+  params = tsdf.params(),
+  cells = tsdf.cells(),
+  derive = tsdf.derive,
+  inputs = tsdf.fuse_inputs,
+  state = function(p, io) return tsdf.voxel_state(p, tsdf.table_state(p, io)) end,
+  kernel = {
+    [[void fuse(const float* points, const float* point_weight, const unsigned char* point_color,
+      Entry* table, int* coord, int* block_count, unsigned long long* drop_count, float* tsdf,
+      float* weight, float* r, float* g, float* b, int n, int steps, float voxel, float inv_voxel,
+      float trunc, float inv_trunc, float cam_x, float cam_y, float cam_z, unsigned int table_mask,
+      int capacity, float weight_cap)]],
+    [[void allocate(const float* points, Entry* table, int* coord, int* block_count,
+      unsigned long long* drop_count, int n, int steps, float voxel, float inv_voxel, float trunc,
+      float cam_x, float cam_y, float cam_z, unsigned int table_mask, int capacity)]],
+    [[void update(const float* points, const float* point_weight, const unsigned char* point_color,
+      const Entry* table, float* tsdf, float* weight, float* r, float* g, float* b, int n,
+      int steps, float voxel, float inv_voxel, float trunc, float inv_trunc, float cam_x,
+      float cam_y, float cam_z, unsigned int table_mask, float weight_cap)]],
+  },
+  args = tsdf.args,
+  launch = tsdf.launch,
+  reference = tsdf.reference,
+  validate = { "tsdf_volume", table = true, sums = true },
+  time = tsdf.time,
+  work = function(p, _, expected) return tsdf.work(p, expected, true, true) end,
+  facts = tsdf.facts,
+  impls = {
+    { name = "cuda", "cuda", "kernels/tsdf/fuse.cu", launch = two_launches },
+    { name = "cuda-pass", "cuda", "kernels/tsdf/fuse.cu" },
+    {
+      name = "cuda-ray", "cuda", "kernels/tsdf/fuse.cu", launch = two_launches,
+      kernel = { allocate = "allocate_ray", update = "update_ray" },
+    },
+    { name = "cuda-ray-pass", "cuda", "kernels/tsdf/fuse.cu", kernel = "fuse_ray" },
+  },
+}
