@@ -11,6 +11,8 @@
 #include "exec.h"
 
 enum { BYTES_P = 4, BYTES_4 = 4 * SIM_LANES, BYTES_8 = 8 * SIM_LANES, KEY_MAX = 96 };
+/* Bytes of a warp's registers: some 30,000 live 64-bit values; no compiler comes near. */
+enum { FRAME_MAX = 8 << 20 };
 
 /* ---- errors ---- */
 
@@ -510,6 +512,9 @@ static bool lay_out_registers(lowering *l) {
   eight = l->temp_4 + LOWER_TEMPS * BYTES_4;
   l->temp_8 = eight + counts[2] * BYTES_8;
   l->out->frame_bytes = l->temp_8 + LOWER_TEMPS * BYTES_8;
+  if (l->out->frame_bytes > FRAME_MAX) {
+    return lower_fail(l, PG_UNSUPPORTED, "%s keeps too many values in registers at once", f->name);
+  }
   for (int i = 0; i < f->reg_count; i++) {
     char shape = lower_shape(f->regs[i].type);
     l->slot[i] = shape == 'p'   ? p + l->slot[i] * BYTES_P

@@ -58,6 +58,9 @@ void lower_registers(const ptx_instr *instr, lower_visit *visit, void *context) 
 
 typedef uint64_t word;
 
+/* Words of liveness sets: 512 MiB. A function that needs more is no kernel. */
+static const size_t SETS_MAX = 1u << 26;
+
 typedef struct block {
   size_t first, end; /* body indices */
   int successors[2];
@@ -102,6 +105,7 @@ static bool split(liveness *v) {
     v->blocks[v->block_count - 1].end = i + 1;
     v->block_of[i] = (int)v->block_count - 1;
   }
+  if (v->block_count > SETS_MAX / 4 / (v->words + 1)) return false;
   v->sets = calloc(v->block_count * 4 * v->words + 1, sizeof(word));
   if (!v->sets) return false;
   for (size_t i = 0; i < v->block_count; i++) {
