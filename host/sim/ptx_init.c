@@ -21,9 +21,7 @@ typedef struct address { /* generic(x)+4 */
 
 /* An opening parenthesis behind the current token makes it an operator: generic(x), 0xFF(x). */
 static bool parenthesis_follows(const ptx_lex *lex) {
-  const char *s = lex->next;
-  while (*s == ' ' || *s == '\t') s++;
-  return *s == '(';
+  return ptx_lex_peek(lex) == '(';
 }
 
 static address parse_address(ptx_parser *p) {

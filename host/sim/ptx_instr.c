@@ -7,11 +7,13 @@
  */
 
 /* "ld.global.nc.f32" -> opcode and modifiers; done once for each spelling in a module. */
-static const ptx_mnemonic *split_mnemonic(ptx_parser *p, ptx_sym *sym) {
+static const ptx_mnemonic *split_mnemonic(ptx_parser *p, ptx_sym *sym, ptx_pos pos) {
   ptx_mnemonic *out = ptx_lex_alloc(&p->lex, sizeof *out);
-  int dots = 0;
+  size_t dots = 0;
   for (const char *c = sym->name; *c; c++) dots += *c == '.';
-  out->mods = ptx_lex_alloc(&p->lex, (size_t)dots * sizeof *out->mods);
+  if (dots > PTX_MODIFIER_MAX)
+    ptx_lex_fail(&p->lex, pos, "an instruction has more than %d modifiers", PTX_MODIFIER_MAX);
+  out->mods = ptx_lex_alloc(&p->lex, dots * sizeof *out->mods);
   const char *s = sym->name;
   size_t length = strcspn(s, ".");
   out->opcode = ptx_lex_intern(&p->lex, s, length)->name;
@@ -46,7 +48,7 @@ static const ptx_mnemonic *parse_mnemonic(ptx_parser *p, ptx_sym *sym, ptx_pos p
   if (sym->mnemonic) return sym->mnemonic;
   if (*sym->name == '%' || *sym->name == '$' || *sym->name == '_')
     ptx_lex_fail(&p->lex, pos, "expected an instruction, got `%.60s`", sym->name);
-  return split_mnemonic(p, sym);
+  return split_mnemonic(p, sym, pos);
 }
 
 /* --- operands ----------------------------------------------------------------------------------
@@ -54,13 +56,13 @@ static const ptx_mnemonic *parse_mnemonic(ptx_parser *p, ptx_sym *sym, ptx_pos p
 
 /* Operands are collected on a stack and moved to the arena when their list ends; only then do they
  * have an address at which a name still unknown can be filled in. Such an operand waits as a label
- * with its symbol in `items` and its place in `reg` and `bits`. */
-static void mark_unknown(ptx_operand *out, ptx_sym *sym, ptx_pos pos, bool is_label) {
-  out->kind = PTX_OP_LABEL;
-  out->items = (ptx_operand *)(void *)sym;
-  out->count = is_label ? -2 : -1;
-  out->name = pos.at;
-  out->reg = pos.line;
+ * with its symbol in `items`, its place in `name` and `reg`, and a negative count. */
+static ptx_operand unknown_operand(ptx_sym *sym, ptx_pos pos, bool is_label) {
+  return (ptx_operand){.kind = PTX_OP_LABEL,
+                       .items = (ptx_operand *)(void *)sym,
+                       .count = is_label ? -2 : -1,
+                       .name = pos.at,
+                       .reg = pos.line};
 }
 
 static void settle_unknown(ptx_parser *p, ptx_operand *operand) {
@@ -95,10 +97,10 @@ static ptx_operand word_operand(ptx_parser *p, bool is_label) {
     out.kind = PTX_OP_SINK;
     return out;
   }
-  bool is_reg = false;
-  if (!is_label || *sym->name == '%') is_reg = ptx_resolve(p, sym, &out);
-  if (!is_reg) mark_unknown(&out, sym, pos, is_label);
-  if (out.kind == PTX_OP_SYMBOL || out.kind == PTX_OP_LABEL) out.bits += (uint64_t)ptx_offset(p);
+  /* a branch goes to the label that its scope may still declare, whatever else has that name */
+  bool known = ptx_resolve(p, sym, &out) && (!is_label || out.kind == PTX_OP_REG);
+  if (!known) out = unknown_operand(sym, pos, is_label);
+  if (out.kind == PTX_OP_SYMBOL || (out.count < 0 && !is_label)) out.bits = (uint64_t)ptx_offset(p);
   return out;
 }
 
@@ -106,9 +108,9 @@ static ptx_operand word_operand(ptx_parser *p, bool is_label) {
 static ptx_operand simple_operand(ptx_parser *p, bool is_label) {
   ptx_lex *lex = &p->lex;
   if (ptx_lex_is(lex, PTX_TOK_WORD)) return word_operand(p, is_label);
-  if (ptx_lex_accept(lex, '!')) {
+  if (ptx_lex_is(lex, '!') && ptx_lex_peek_name(lex)) {
+    ptx_lex_next(lex);
     ptx_pos pos = ptx_lex_pos(lex);
-    if (!ptx_lex_is(lex, PTX_TOK_WORD)) ptx_lex_expected(lex, "a predicate");
     ptx_operand out = word_operand(p, false);
     if (out.kind != PTX_OP_REG || PTX_AT(&p->regs, ptx_reg, out.reg)->type != PTX_PRED)
       ptx_lex_fail(lex, pos, "`!` needs a predicate register");
@@ -122,6 +124,7 @@ static ptx_operand simple_operand(ptx_parser *p, bool is_label) {
   case '-':
   case '+':
   case '~':
+  case '!':
   case '(': break;
   default: ptx_lex_expected(lex, "an operand");
   }
@@ -158,7 +161,7 @@ static ptx_operand address_operand(ptx_parser *p) {
   ptx_pos pos = ptx_lex_pos(lex);
   ptx_operand base = simple_operand(p, false);
   out.bits = base.kind == PTX_OP_REG ? (uint64_t)ptx_offset(p) : 0;
-  if (base.kind == PTX_OP_SYMBOL || base.kind == PTX_OP_LABEL) {
+  if (base.kind == PTX_OP_SYMBOL || base.count < 0) {
     out.bits = base.bits;
     base.bits = 0;
   } else if (base.kind != PTX_OP_REG && base.kind != PTX_OP_INT) {

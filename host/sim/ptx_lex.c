@@ -310,6 +310,16 @@ void ptx_lex_next(ptx_lex *lex) {
   tok->end = lex->next;
 }
 
+char ptx_lex_peek(const ptx_lex *lex) {
+  const char *s = lex->next;
+  while (is(*s, SPACE)) s++;
+  return *s;
+}
+
+bool ptx_lex_peek_name(const ptx_lex *lex) {
+  return is(ptx_lex_peek(lex), START);
+}
+
 bool ptx_lex_accept(ptx_lex *lex, int kind) {
   if (lex->tok.kind != kind) return false;
   ptx_lex_next(lex);

@@ -117,6 +117,8 @@ void ptx_lex_expect(ptx_lex *lex, int kind, const char *what); /* "expected WHAT
 static inline ptx_pos ptx_lex_pos(const ptx_lex *lex) {
   return (ptx_pos){lex->tok.start, lex->tok.line};
 }
+char ptx_lex_peek(const ptx_lex *lex);      /* the next character that is not blank */
+bool ptx_lex_peek_name(const ptx_lex *lex); /* is it the first of a name? */
 /* The spelling of the current token, shortened, for "got `%s`". Lives until the next call. */
 const char *ptx_lex_spelling(const ptx_lex *lex, char *buffer, size_t bytes);
 

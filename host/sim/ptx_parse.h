@@ -12,6 +12,7 @@ enum {
   PTX_SCOPE_MAX = 64,      /* nested { } in a function */
   PTX_DIMENSION_MAX = 16,  /* of an array */
   PTX_EXPRESSION_MAX = 64, /* nested operators and parentheses of a constant */
+  PTX_MODIFIER_MAX = 64,   /* of an instruction; the longest of PTX 9 has a dozen */
   PTX_PLACE_BUCKETS = 4096,
   PTX_REG_MAX = 1 << 20,
   PTX_INSTR_MAX = 4 << 20,

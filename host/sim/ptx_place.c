@@ -130,8 +130,9 @@ static const char *file_name(const ptx_parser *p, uint64_t id) {
     else
       high = middle;
   }
+  if (low == p->files.count) return NULL;
   const ptx_file *file = PTX_AT(&p->files, const ptx_file, low);
-  return low < p->files.count && file->id == id ? file->name : NULL;
+  return file->id == id ? file->name : NULL;
 }
 
 void ptx_name_places(ptx_parser *p) {

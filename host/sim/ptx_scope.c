@@ -202,6 +202,8 @@ static bool settle(ptx_parser *p, const ptx_pending *pending) {
   const ptx_binding *binding = pending->sym->top;
   if (!binding || binding->depth != p->depth) return false;
   if (binding->kind != PTX_BIND_LABEL && binding->kind != PTX_BIND_TARGETS) return false;
+  if (pending->operand && pending->operand->bits)
+    ptx_lex_fail(&p->lex, pending->pos, "the label `%s` cannot have an offset", pending->sym->name);
   if (pending->operand) use_binding(binding, pending->operand);
   if (pending->slot) *pending->slot = binding->name;
   return true;
