@@ -56,7 +56,9 @@ static int on_error(lua_State *L) {
   }
   lua_getfield(L, 1, "code");
   const char *code = lua_tostring(L, -1);
-  if (code && strcmp(code, pg_code_name(PG_ENVIRONMENT)) == 0) *status = EXIT_ENVIRONMENT;
+  if (code && (strcmp(code, pg_code_name(PG_ENVIRONMENT)) == 0 ||
+               strcmp(code, pg_code_name(PG_MEMORY)) == 0))
+    *status = EXIT_ENVIRONMENT; /* what the machine lacks */
   lua_settop(L, 1);
   if (!lua_getmetatable(L, 1)) luaL_setmetatable(L, PG_ERROR_META);
   luaL_tolstring(L, 1, NULL);

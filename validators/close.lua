@@ -62,7 +62,7 @@ end
 local function unwritten(name, cmp)
   return {
     ok = false, verdict = "unwritten_output",
-    reason = ("%s: %d of %d elements were never written%s"):format(name, cmp.unwritten, cmp.count,
+    reason = ("%s: %d of %d elements never written%s"):format(name, cmp.unwritten, cmp.count,
       cmp.unwritten < cmp.count and (" (the first: %s[%d])"):format(name, cmp.first_bad) or ""),
   }
 end
@@ -72,7 +72,7 @@ local function wrong(name, got, cmp, ctx)
   local like = looks_like(got, cmp, ctx)
   return {
     ok = false, verdict = "wrong_result",
-    reason = ("%s[%d]: expected %.9g, got %.9g; %d of %d elements are wrong%s"):format(name,
+    reason = ("%s[%d]: expected %.9g, got %.9g; %d of %d elements wrong%s"):format(name,
       first.index,
       first.want, first.got, cmp.bad, cmp.count, like and (": " .. like) or ""),
   }

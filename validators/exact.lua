@@ -23,7 +23,7 @@ local function values(name, want, got, ctx)
     return "unwritten_output", ("%s: none of %d elements was written"):format(name, cmp.count)
   end
   local first = cmp.mismatch[1]
-  return "wrong_result", ("%s[%d]: expected %s, got %s; %d of %d elements are wrong%s"):format(name,
+  return "wrong_result", ("%s[%d]: expected %s, got %s; %d of %d elements wrong%s"):format(name,
     first.index, first.want, first.got, cmp.bad, cmp.count,
     cmp.unwritten > 0 and (", %d of them never written"):format(cmp.unwritten) or "")
 end

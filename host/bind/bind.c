@@ -27,8 +27,8 @@ static bool is_library(const lua_Debug *frame) {
 }
 
 /* "file:line" of the nearest Lua function that is not perigee's own library: the script that passed
- * the wrong thing is where it must be mended. "" when only the library is running, as for a command:
- * a place in it would say nothing to a user. */
+ * the wrong thing is where it must be mended. "" when only the library is running, as for a
+ * command: a place in it would say nothing to a user. */
 static void set_lua_place(lua_State *L, char where[PG_WHERE_MAX]) {
   lua_Debug frame;
   for (int level = 0; lua_getstack(L, level, &frame); level++) {

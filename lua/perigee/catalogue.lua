@@ -55,7 +55,7 @@ end
 function catalogue.load(path)
   if not files.is_file(path) then files.find(path, { "." }) end
   path = core.realpath(path) or path
-  local chunk, message = loadfile(path, "t")
+  local chunk, message = load(files.read(path), "@" .. files.shown(path), "t")
   if not chunk then syntax_error(path, message) end
   local ok, value = errors.catch("invalid", chunk, path)
   if not ok then errors.again(value, files.shown(path)) end

@@ -19,6 +19,26 @@ function compile.arch_of(info)
   return ("compute_%d%d"):format(info.cc_major, info.cc_minor)
 end
 
+-- Quoted includes of a source, each file once, in order.
+local function included(text, folder, list, seen)
+  for name in text:gmatch('#%s*include%s*"([^"\n]+)"') do
+    local path = files.join(folder, name)
+    if not seen[path] and files.is_file(path) then
+      seen[path] = true
+      list[#list + 1] = files.read(path)
+      included(list[#list], files.dirname(path), list, seen)
+    end
+  end
+  return list
+end
+
+--- SHA-256 of a source with the files it includes: what committed PTX was made from.
+function compile.digest(source, path)
+  local parts = included(source, files.dirname(path), {}, {})
+  table.insert(parts, 1, source)
+  return core.sha256(table.concat(parts, "\0"))
+end
+
 -- The PTX committed beside a .cu file. It stands for the source without macros or options only.
 local function committed(request)
   local path = request.ptx and files.find(request.ptx, { files.dirname(request.path),
@@ -31,7 +51,7 @@ local function committed(request)
   return {
     ptx = ptx, log = "", seconds = 0, cached = true, lowered = {}, committed = files.shown(path),
     compiler = ptx:match("//%s*compiler:%s*([^\n]+)") or "committed PTX",
-    stale = sha ~= nil and sha ~= core.sha256(request.source),
+    stale = sha ~= nil and sha ~= compile.digest(request.source, request.path),
   }
 end
 

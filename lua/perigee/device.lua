@@ -23,7 +23,7 @@ function device.spec(name)
     return name
   end
   core.error("not_found", ("unknown device '%s'"):format(name),
-    suggest.hint(name, SPECS, "devices") .. "; perigee doctor says what this machine has")
+    suggest.hint(name, SPECS, "perigee doctor says what this machine has; devices"))
 end
 
 -- The folder of the running script, where its relative paths start.

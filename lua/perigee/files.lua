@@ -7,7 +7,7 @@ local suggest = require "perigee.suggest"
 local files = {}
 
 function files.join(folder, path)
-  if path:sub(1, 1) == "/" or folder == "" then return path end
+  if path:sub(1, 1) == "/" or folder == "" or folder == "." then return path end
   return (folder:gsub("/+$", "")) .. "/" .. path
 end
 

@@ -185,8 +185,22 @@ local function known_outputs(arrays)
   return copies
 end
 
+-- A launch that was refused (no kernel stopped): show what the task promises to pass.
+local function show_contract(arm, failure)
+  local refused = failure.verdict == "launch_error" and not failure.findings[1]
+  if not refused or failure.hint then return failure end
+  local parsed = arm.case.task.signatures[1]
+  failure.hint = "the contract: " .. parsed.text:gsub("%s+", " ")
+  return failure
+end
+
 -- Run one case and judge it. Returns a failure or nil.
 function Session:verify(arm, sets)
+  local failure = self:verify_steps(arm, sets)
+  return failure and show_contract(arm, failure)
+end
+
+function Session:verify_steps(arm, sets)
   local failure = self:load(arm)
   if failure then return failure end
   local list = arm.case:buffers_for(arm.impl)
@@ -314,8 +328,8 @@ function Session:case(task, how, stream)
   return self.cases[key]
 end
 
-local function at(one, seed_number)
-  return ("%s (seed %d)"):format(params.text(one.p, params.names(one.task.params)), seed_number)
+local function at(one, which)
+  return ("%s (%s)"):format(params.text(one.p, params.names(one.task.params)), which)
 end
 
 -- Every check size with every seed.
@@ -324,9 +338,10 @@ function Session:check_cases(arm, task, set)
     for number = 1, judge.CHECK_SEEDS do
       arm.case = self:case(task, { purpose = "check", index = index, set = set },
         SEED_CHECK + index * judge.CHECK_SEEDS + number)
-      self.progress(("checking %s"):format(at(arm.case, number)))
+      local where = at(arm.case, ("inputs %d of %d"):format(number, judge.CHECK_SEEDS))
+      self.progress("checking " .. where)
       arm.failure = self:verify(arm, 1)
-      arm.failed_at = arm.failure and at(arm.case, number) or nil
+      arm.failed_at = arm.failure and where or nil
       if arm.failure then return end
     end
   end
@@ -336,10 +351,11 @@ end
 function Session:check_timed(arm, task, set)
   local purpose = self.sim and "sim" or "default"
   arm.case = self:case(task, { purpose = purpose, set = set }, SEED_TIMED)
-  self.progress(("checking %s"):format(at(arm.case, judge.CHECK_SEEDS + 1)))
+  local where = at(arm.case, "the timed size")
+  self.progress("checking " .. where)
   arm.loaded = nil -- a fresh module: globals written by earlier cases are gone
   arm.failure = self:verify(arm, self:sets_for(arm.case))
-  arm.failed_at = arm.failure and at(arm.case, judge.CHECK_SEEDS + 1) or nil
+  arm.failed_at = arm.failure and where or nil
   if not arm.failure then self:time { arm } end
 end
 

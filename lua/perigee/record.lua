@@ -25,6 +25,11 @@ local function efficiency(work, time)
   }
 end
 
+-- -1 stands for what the device cannot tell.
+local function known(value)
+  return value and value >= 0 and value or nil
+end
+
 -- What the driver or the parser says of each kernel that the plan launches.
 local function kernel_facts(arm)
   local wanted, result = {}, {}
@@ -32,8 +37,9 @@ local function kernel_facts(arm)
   for _, kernel in ipairs(arm.kernels or {}) do
     if wanted[kernel.name] then
       result[#result + 1] = {
-        name = kernel.name, registers = kernel.registers, local_bytes = kernel.local_bytes,
-        shared_bytes = kernel.shared_bytes, max_threads = kernel.max_threads,
+        name = kernel.name, registers = known(kernel.registers),
+        local_bytes = known(kernel.local_bytes), shared_bytes = known(kernel.shared_bytes),
+        max_threads = kernel.max_threads,
       }
     end
   end
@@ -63,7 +69,7 @@ function record.of(arm, session)
     compile_ms = built and built.seconds * 1e3 or nil, compile_cached = built and built.cached
       or nil,
     compile_log = built and built.log or failure and failure.log or "",
-    committed_ptx = built and built.committed,
+    committed_ptx = built and built.committed, stale_ptx = built and built.stale or nil,
     time = not failure and arm.time or nil, speedup = not failure and arm.speedup or nil,
     work = case:work(), efficiency = not failure and efficiency(case:work(), arm.time) or nil,
     counters = not failure and arm.counters or nil,

@@ -229,7 +229,7 @@ end
 -- @tparam table rec
 -- @tparam function out called with each line
 function report.check(rec, out)
-  out(("%s: %s  %s"):format(rec.source, rec.verdict, rec.task))
+  out(("%s: %s (task %s)"):format(rec.source, rec.verdict, rec.task))
   local function add(name, text)
     if text then out(("  %-10s %s"):format(name, text)) end
   end

@@ -4,6 +4,7 @@
 -- @module perigee.runner
 
 local core = require "perigee.core"
+local errors = require "perigee.errors"
 local verdict = require "perigee.verdict"
 local worker = require "perigee.worker"
 
@@ -95,7 +96,8 @@ end
 -- @treturn boolean true; or nil and a failure
 function Runner:setup(list, sets)
   local places, bytes = lay_out(list)
-  self.worker:share(bytes)
+  local shared, e = errors.catch("out_of_memory", self.worker.share, self.worker, bytes)
+  if not shared then return nil, verdict.of_error(e) end
   local described = core.json_array {}
   for i, buffer in ipairs(list) do
     local item = { name = buffer.name, bytes = buffer.bytes, role = buffer.role }

@@ -31,7 +31,9 @@ function suggest.nearest(name, names)
     local d = distance(typed, other:lower())
     if not best or d < best_distance then best, best_distance = other, d end
   end
-  if best and best_distance <= math.max(1, #name // 3) then return best end
+  if best and best_distance <= math.max(1, #name // 3) and best_distance < #name then
+    return best
+  end
   for _, other in ipairs(names) do -- "saxpy" for "vector/saxpy"
     if #name >= 3 and other:lower():find(typed, 1, true) then return other end
   end

@@ -15,9 +15,17 @@ function worker.start(role)
   return setmetatable({ raw = core.worker(role), role = role }, Worker)
 end
 
+-- Empty texts in an error say nothing.
+local function tidy(reply)
+  for _, field in ipairs { "hint", "where" } do
+    if reply.error and reply.error[field] == "" then reply.error[field] = nil end
+  end
+  return reply
+end
+
 local function decode(text)
   local reply, message = core.json_decode(text)
-  if type(reply) == "table" then return reply end
+  if type(reply) == "table" then return tidy(reply) end
   return nil, { code = "crashed", message = "a worker answered with no JSON: "
     .. tostring(message) }
 end

@@ -169,42 +169,6 @@ static void the_worker_role_cannot_be_started_by_hand(void **state) {
   assert_int_equal(WEXITSTATUS(status), 2);
 }
 
-/* Status 0 also says that the leak checker of a sanitizer build found nothing. */
-static void a_worker_ends_by_itself_when_its_socket_closes(void **state) {
-  (void)state;
-  static const char *requests[] = {
-      "{\"op\":\"hello\"}",
-      "{",
-      "{\"op\":\"open\",\"device\":\"fake\"}",
-      "{\"op\":\"load\",\"image\":\"fake\"}",
-      "{\"op\":\"buffers\",\"sets\":2,\"buffers\":[{\"name\":\"y\",\"bytes\":9,"
-      "\"role\":\"output\"}]}",
-      RUN("nothing"),
-      RUN("missing")};
-  int pair[2], status;
-  char *reply;
-  size_t bytes;
-  assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair), 0);
-  pid_t pid = fork();
-  if (pid == 0) {
-    clearenv();
-    if (dup2(pair[1], 3) == pair[1]) fcntl(3, F_SETFD, 0);
-    execl("/proc/self/exe", "perigee", "--worker", "runner", (char *)NULL);
-    _exit(99);
-  }
-  close(pair[1]);
-  for (size_t i = 0; i < sizeof requests / sizeof *requests; i++) {
-    assert_int_equal(pg_wire_send(pair[0], requests[i], strlen(requests[i]), -1, INFINITY, NULL),
-                     PG_OK);
-    assert_int_equal(pg_wire_receive(pair[0], &reply, &bytes, NULL, INFINITY, NULL), PG_OK);
-    free(reply);
-  }
-  close(pair[0]);
-  assert_int_equal(waitpid(pid, &status, 0), pid);
-  assert_true(WIFEXITED(status));
-  assert_int_equal(WEXITSTATUS(status), 0);
-}
-
 /* ---- messages ---- */
 
 static void requests_that_are_no_requests_get_an_error(void **state) {
@@ -590,7 +554,6 @@ int main(int argc, char **argv) {
       cmocka_unit_test(the_restrictions_hold),
       cmocka_unit_test(secrets_in_the_environment_and_descriptors_stay_behind),
       cmocka_unit_test(the_worker_role_cannot_be_started_by_hand),
-      cmocka_unit_test(a_worker_ends_by_itself_when_its_socket_closes),
       cmocka_unit_test(requests_that_are_no_requests_get_an_error),
       cmocka_unit_test(deep_and_long_requests_get_an_answer),
       cmocka_unit_test(malformed_json_never_ends_a_worker),

@@ -81,7 +81,7 @@ function TestClose:test_what_is_plain_is_said()
   local z = pg.array("f32", 1000)
   local result = judge(one, z)
   lu.assertEquals(result.verdict, "wrong_result")
-  lu.assertStrContains(result.reason, "1000 of 1000 elements are wrong: every element is zero")
+  lu.assertStrContains(result.reason, "1000 of 1000 elements wrong: every element is zero")
 
   result = judge(one, one.io.x)
   lu.assertEquals(result.verdict, "wrong_result")
@@ -90,7 +90,7 @@ function TestClose:test_what_is_plain_is_said()
   z = right(one)
   z[999] = z[999] + 1
   lu.assertStrContains(judge(one, z).reason,
-    "1 of 1000 elements are wrong: only the last element is wrong")
+    "1 of 1000 elements wrong: only the last element is wrong")
 
   z = right(one)
   z[3] = 0 / 0
@@ -109,7 +109,7 @@ function TestClose:test_poison_left_in_an_output_is_unwritten()
   local z = pg.from_bytes("f32", 1000, words:tostring())
   local result = judge(one, z)
   lu.assertEquals(result.verdict, "unwritten_output")
-  lu.assertStrContains(result.reason, "1000 of 1000 elements were never written")
+  lu.assertStrContains(result.reason, "1000 of 1000 elements never written")
 
   local half = right(one)
   for i = 500, 999 do words[i] = POISON end

@@ -1,0 +1,5 @@
+// Without extern "C": the kernel is found by its mangled name.
+__global__ void saxpy(const float* x, const float* y, float* z, float a, int n) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n) z[i] = a * x[i] + y[i];
+}

@@ -1,0 +1,203 @@
+-- The judge from declaration to record, on the simulator: plans of several kernels, state, scratch,
+-- cells, templates, macros, and what happens when one of several implementations is wrong.
+local lu = require "luaunit"
+local core = require "perigee.core"
+local pg = require "perigee"
+local catalogue = require "perigee.catalogue"
+local impl = require "perigee.impl"
+local judge = require "perigee.judge"
+
+local folder
+
+local function write(name, text)
+  local path = folder .. "/" .. name
+  assert(core.write_file(path, text))
+  return path
+end
+
+-- A task of the given fields whose files lie in the test's own folder.
+local function task(fields)
+  local t = {
+    name = "t/count", params = { n = { default = 4096, check = { 1, 100 }, sim = 1000, min = 1 } },
+    kernel = "void count(const int* x, int* bins, int n)",
+    inputs = function(p, rng)
+      return { x = rng:array("i32", p.n, { dist = "integer", first = 0, last = 7 }) }
+    end,
+    state = function() return { bins = pg.spec("i32", 8) } end,
+    launch = function(p) return { grid = (p.n + 127) // 128, block = 128 } end,
+    reference = function(p, io)
+      local bins = pg.array("i32", 8)
+      for i = 0, p.n - 1 do bins[io.x[i]] = bins[io.x[i]] + 1 end
+      return { bins = bins }
+    end,
+    validate = "exact",
+  }
+  for name, value in pairs(fields or {}) do t[name] = value end
+  local one = pg.task(t)
+  one.root, one.folder = folder, folder
+  return one
+end
+
+local COUNT = [[
+extern "C" __global__ void count(const int* x, int* bins, int n) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n) atomicAdd(bins + x[i], 1);
+}
+]]
+
+local function run(one, how)
+  local session <close> = judge.session { device = "sim:check", timeout = 5, seed = 3 }
+  local records = {}
+  session:run(one, how or {}, function(rec) records[#records + 1] = rec end)
+  return records
+end
+
+TestJudge = {}
+
+function TestJudge:setUp()
+  if not core.compiler_info() then lu.skip("no NVRTC on this machine") end
+  folder = os.tmpname()
+  os.remove(folder)
+  assert(core.mkdir_all(folder))
+end
+
+function TestJudge:tearDown()
+  if folder then os.execute("rm -rf " .. folder) end
+end
+
+function TestJudge:test_state_is_reset_and_compared()
+  write("count.cu", COUNT)
+  local records = run(task { impls = { naive = { "cuda", "count.cu" } } })
+  lu.assertEquals(#records, 1)
+  lu.assertEquals(records[1].verdict, "passed", records[1].reason)
+  lu.assertEquals(records[1].params.n, 1000)
+end
+
+function TestJudge:test_every_cell_gives_a_record_for_every_implementation()
+  write("count.cu", COUNT)
+  write("wrong.cu", (COUNT:gsub("i < n", "i < n - 1")))
+  local one = task {
+    cells = { { name = "small", set = { n = 100 } }, { name = "large", set = { n = 9999 },
+      sim = { n = 500 } } },
+    impls = { naive = { "cuda", "count.cu" }, off_by_one = { "cuda", "wrong.cu" } },
+    facts = function(p) return { threads = p.n } end,
+  }
+  local records = run(one)
+  local seen = {}
+  for i, rec in ipairs(records) do seen[i] = ("%s %s %s %d"):format(rec.cell, rec.impl, rec.verdict,
+    rec.params.n) end
+  lu.assertEquals(seen, { "small naive passed 100", "small off_by_one wrong_result 100",
+    "large naive passed 500", "large off_by_one wrong_result 500" })
+  lu.assertEquals(records[1].facts.threads, 100)
+  lu.assertEquals(#run(one, { cells = { "large" }, impls = { "naive" } }), 1)
+end
+
+function TestJudge:test_a_fault_of_one_implementation_does_not_harm_the_next_cell()
+  write("trap.cu", (COUNT:gsub("if %(i < n%)", "if (n == 100) __trap(); if (i < n)")))
+  local records = run(task {
+    cells = { { name = "a", set = { n = 100 } }, { name = "b", set = { n = 200 } } },
+    impls = { naive = { "cuda", "trap.cu" } },
+  })
+  lu.assertEquals(records[1].verdict, "launch_error")
+  lu.assertEquals(records[2].verdict, "passed", records[2].reason)
+end
+
+function TestJudge:test_a_plan_of_several_kernels_with_memset_copy_and_scratch()
+  write("two.cu", [[
+    extern "C" __global__ void partial(const int* x, int* mine, int n) {
+      int i = blockIdx.x * blockDim.x + threadIdx.x;
+      if (i < n) atomicAdd(mine + x[i], 1);
+    }
+    extern "C" __global__ void add(const int* mine,
+      int* bins) { bins[threadIdx.x] += mine[threadIdx.x]; }
+  ]])
+  local records = run(task { impls = { naive = {
+    "cuda", "two.cu", scratch = function() return { mine = pg.spec("i32", 8),
+      spare = pg.spec("i32", 8) } end,
+    launch = function(p)
+      return {
+        { memset = "mine", byte = 0 },
+        { kernel = "partial", grid = (p.n + 63) // 64, block = 64, args = { "x", "mine", "n" } },
+        { copy = { "spare", "mine" } },
+        { kernel = "add", grid = 1, block = 8, args = { "spare", "bins" } },
+      }
+    end,
+  } } })
+  lu.assertEquals(records[1].verdict, "passed", records[1].reason)
+end
+
+function TestJudge:test_macros_and_templates()
+  write("macro.cu", "#ifndef STEP\n#error STEP is missing\n#endif\n" .. COUNT:gsub("1%)", "STEP)"))
+  write("template.cu", [[
+    template <typename T, int STEP> __global__ void count(const T* x, T* bins, int n) {
+      int i = blockIdx.x * blockDim.x + threadIdx.x;
+      if (i < n) atomicAdd(bins + x[i], STEP);
+    }
+  ]])
+  local records = run(task { impls = {
+    { name = "macro", "cuda", "macro.cu", define = { STEP = 1 } },
+    { name = "by_params", "cuda", "macro.cu",
+      define = function(p) return { STEP = p.n // p.n } end },
+    { name = "wrong", "cuda", "macro.cu", define = { STEP = 2 } },
+    { name = "template", "cuda", "template.cu", kernel = "count<int, 1>" },
+  } })
+  local verdicts = {}
+  for i, rec in ipairs(records) do verdicts[i] = rec.verdict end
+  lu.assertEquals(verdicts, { "passed", "passed", "wrong_result", "passed" })
+end
+
+function TestJudge:test_includes_are_found_beside_the_source()
+  write("step.h", "#define STEP 1\n")
+  write("count.cu", '#include "step.h"\n' .. COUNT:gsub("1%)", "STEP)"))
+  lu.assertEquals(run(task { impls = { naive = { "cuda", "count.cu" } } })[1].verdict, "passed")
+end
+
+function TestJudge:test_an_input_that_is_changed_is_seen()
+  write("count.cu",
+    (COUNT:gsub("if %(i < n%)", "if (i == 0) const_cast<int*>(x)[0] = 5; if (i < n)")))
+  for _, device in ipairs { "sim", "sim:check" } do
+    local session <close> = judge.session { device = device, timeout = 5 }
+    session:run(task { impls = { naive = { "cuda", "count.cu" } } }, {}, function(rec)
+      lu.assertEquals(rec.verdict, "input_modified", rec.reason)
+    end)
+  end
+end
+
+function TestJudge:test_a_candidate_sees_every_check_size_with_three_seeds_then_the_timed_size()
+  local session <close> = judge.session { device = "sim", timeout = 5 }
+  local rec = session:check(task(), impl.candidate(write("mine.cu", COUNT)), {})
+  lu.assertEquals(rec.verdict, "passed", rec.reason)
+  lu.assertEquals(rec.cases, 2 * judge.CHECK_SEEDS + 1)
+  rec = session:check(task(), impl.candidate(write("half.cu",
+    (COUNT:gsub("i < n", "i < n && n < 500")))), {})
+  lu.assertEquals(rec.verdict, "unwritten_output")
+  lu.assertStrContains(rec.failed_at, "n = 1000 (the timed size)")
+end
+
+function TestJudge:test_a_missing_source_is_an_error_with_the_implementation()
+  local ok, e = pcall(run, task { impls = { naive = { "cuda", "nothing.cu" } } })
+  lu.assertFalse(ok)
+  lu.assertEquals(e.code, "not_found")
+  lu.assertStrContains(e.where, "implementation naive")
+end
+
+function TestJudge:test_a_new_task_file_is_listed_and_runs()
+  assert(core.mkdir_all(folder .. "/tasks/new"))
+  write("count.cu", COUNT)
+  write("tasks/new/task.lua", [[
+    local pg = require "perigee"
+    return pg.task {
+      name = "new/task", kernel = "void count(const int* x, int* bins, int n)",
+      params = { n = { default = 100 } },
+      inputs = function(p) return { x = pg.array("i32", p.n) } end,
+      state = function() return { bins = pg.spec("i32", 8) } end,
+      launch = function() return { grid = 1, block = 128 } end,
+      reference = function(p) return { bins = { p.n, 0, 0, 0, 0, 0, 0, 0 } } end,
+      validate = "exact", impls = { naive = { "cuda", "count.cu" } },
+    }]])
+  local found = catalogue.load(folder .. "/tasks/new/task.lua")
+  lu.assertEquals(found[1].name, "new/task")
+  lu.assertEquals(run(found[1])[1].verdict, "passed")
+end
+
+os.exit(lu.LuaUnit.run())
