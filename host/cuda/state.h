@@ -7,7 +7,7 @@
 #include "cuda.h"
 #include "driver.h"
 #include "nvml.h"
-#include "ptx_scan.h"
+#include "../ptx_scan.h"
 
 typedef struct pg_block { /* one allocation; the device keeps them sorted by address */
   pg_ptr at;

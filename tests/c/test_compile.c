@@ -18,7 +18,7 @@
 #include <unistd.h>
 
 #include "cuda/nvrtc.h"
-#include "cuda/ptx_scan.h"
+#include "ptx_scan.h"
 
 static char folder[] = "/tmp/pg_compile_XXXXXX"; /* the test's own; working folder of all tests */
 
@@ -579,9 +579,9 @@ static void parameter_kinds_come_from_the_ptx(void **state) {
   const pg_ptx_entry *k = pg_ptx_scan_find(&scan, "k");
   assert_non_null(k);
   assert_int_equal(k->param_count, 9);
-  static const pg_param wanted[] = {{0, 8, 'p'},  {8, 8, '?'},  {16, 2, 'i'},
+  static const pg_param wanted[] = {{0, 8, 'p'},  {8, 8, 'i'},  {16, 2, 'i'},
                                     {20, 4, 'f'}, {24, 8, 'f'}, {32, 24, 'b'},
-                                    {56, 8, 'p'}, {64, 1, 'i'}, {72, 8, '?'}};
+                                    {56, 8, 'p'}, {64, 1, 'i'}, {72, 8, 'i'}};
   for (int i = 0; i < 9; i++) {
     assert_int_equal(k->params[i].offset, wanted[i].offset);
     assert_int_equal(k->params[i].size, wanted[i].size);

@@ -618,7 +618,7 @@ static void kernels_tell_their_parameters(void **state) {
   ok(device->ops->kernel_info(device, kernel_of("saxpy"), &info, &error));
   assert_string_equal(info.name, "saxpy");
   assert_int_equal(info.param_count, 4);
-  static const pg_param wanted[] = {{0, 8, 'p'}, {8, 8, '?'}, {16, 4, 'f'}, {20, 4, 'i'}};
+  static const pg_param wanted[] = {{0, 8, 'p'}, {8, 8, 'i'}, {16, 4, 'f'}, {20, 4, 'i'}};
   for (int i = 0; i < 4; i++) {
     assert_int_equal(info.params[i].offset, wanted[i].offset);
     assert_int_equal(info.params[i].size, wanted[i].size);

@@ -86,7 +86,7 @@ static bool type_of(token t, uint32_t *bytes, char *kind) {
   if (bits != 8 && bits != 16 && bits != 32 && bits != 64 && bits != 128) return false;
   *bytes = bits / 8;
   /* .b32 says only the size: it may hold a float. */
-  *kind = t.at[1] == 'f' ? 'f' : t.at[1] == 'b' || bits == 64 ? '?' : 'i';
+  *kind = t.at[1] == 'f' ? 'f' : t.at[1] == 'b' ? '?' : 'i';
   return true;
 }
 
@@ -168,8 +168,7 @@ static void note_use(pg_ptx_entry *entry, formal *names, const token *words, int
   for (int i = 1; !address.length && i + 1 < count; i++)
     if (is(words[i], "[") && words[i + 1].at[0] == '%') address = words[i + 1];
   for (int i = 0; address.length && i < known; i++)
-    if (names[i].reg.length && same(names[i].reg, address) && entry->params[i].kind == '?' &&
-        entry->params[i].size == 8)
+    if (names[i].reg.length && same(names[i].reg, address) && entry->params[i].size == 8)
       entry->params[i].kind = 'p';
 }
 

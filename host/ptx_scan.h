@@ -1,10 +1,10 @@
 /* A scan of PTX text for what the driver does not tell: version, kernels, and the kinds of their
  * parameters. A pg_ptx_scan owns its entries. Any text is safe; what is malformed is left to the
  * driver's own parser. */
-#ifndef PG_CUDA_PTX_SCAN_H
-#define PG_CUDA_PTX_SCAN_H
+#ifndef PG_PTX_SCAN_H
+#define PG_PTX_SCAN_H
 
-#include "../device.h"
+#include "device.h"
 
 typedef struct pg_ptx_entry {
   char *name;
@@ -20,9 +20,10 @@ typedef struct pg_ptx_scan {
   pg_ptx_entry *entries;
 } pg_ptx_scan;
 
-/* Parameters: 'f' for .f16 .f32 .f64; 'b' for byte arrays (structs); 'i' for integers; 'p' for
- * 64-bit ones that are marked .ptr or that the body uses as an address; '?' for other 64-bit ones,
- * because older compilers write a pointer and a long alike. */
+/* Kinds of parameters: 'f' for .f16 .f32 .f64; 'b' for byte arrays (structs); 'p' for 64 bits that
+ * are marked .ptr or that the body uses as an address; '?' for .b32 and the like, which may hold
+ * anything; else 'i'. NVRTC writes a pointer that the kernel never uses just like a 64-bit integer:
+ * it is 'i'. */
 pg_code pg_ptx_scan_text(const char *text, size_t bytes, pg_ptx_scan *out, pg_error *error);
 void pg_ptx_scan_free(pg_ptx_scan *scan);
 const pg_ptx_entry *pg_ptx_scan_find(const pg_ptx_scan *scan, const char *name);
