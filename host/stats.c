@@ -33,8 +33,8 @@ double pg_quantile(const double *sorted, size_t count, double q) {
   size_t below = (size_t)at;
   if (below + 1 >= count) return sorted[count - 1];
   double part = at - (double)below;
-  /* The convex form cannot overflow, and a flat stretch stays exact. */
-  if (sorted[below] == sorted[below + 1]) return sorted[below];
+  double step = sorted[below + 1] - sorted[below];
+  if (isfinite(step)) return sorted[below] + step * part;
   return sorted[below] * (1 - part) + sorted[below + 1] * part;
 }
 

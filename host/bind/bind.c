@@ -56,19 +56,41 @@ const char *pg_lua_type_name(lua_State *L, int arg, const char *expected) {
   return luaL_typename(L, arg);
 }
 
+/* Name in the core table of the function that `frame` runs, which Lua does not know after a tail
+ * call. "?" when it is not there. Leaves the stack higher. */
+static const char *name_in_core(lua_State *L, lua_Debug *frame) {
+  lua_getinfo(L, "f", frame);
+  int function = lua_gettop(L);
+  luaL_getsubtable(L, LUA_REGISTRYINDEX, LUA_LOADED_TABLE);
+  if (lua_getfield(L, -1, "perigee.core") != LUA_TTABLE) return "?";
+  for (lua_pushnil(L); lua_next(L, -2); lua_pop(L, 1))
+    if (lua_rawequal(L, -1, function) && lua_type(L, -2) == LUA_TSTRING) return lua_tostring(L, -2);
+  return "?";
+}
+
+/* What is called and how: "method", "metamethod", "" and others. */
+static const char *describe_call(lua_State *L, const char **kind) {
+  lua_Debug frame;
+  *kind = "";
+  if (!lua_getstack(L, 0, &frame)) return "?";
+  lua_getinfo(L, "n", &frame);
+  *kind = frame.namewhat;
+  return frame.name ? frame.name : name_in_core(L, &frame);
+}
+
 void pg_lua_describe_argument(lua_State *L, int arg, char text[PG_DESCRIPTION_MAX]) {
-  lua_Debug frame = {0};
-  if (lua_getstack(L, 0, &frame)) lua_getinfo(L, "n", &frame);
-  const char *name = frame.name ? frame.name : "?", *what = frame.namewhat ? frame.namewhat : "";
-  if (strcmp(what, "metamethod") == 0) { /* a[i] = v and the like */
+  int top = lua_gettop(L);
+  const char *kind;
+  luaL_checkstack(L, 8, "an error");
+  const char *name = describe_call(L, &kind);
+  if (strcmp(kind, "method") == 0) arg--; /* the object before the colon does not count */
+  if (strcmp(kind, "metamethod") == 0)    /* a[i] = v and the like */
     snprintf(text, PG_DESCRIPTION_MAX, arg == 3 ? "bad value for an element" : "bad operand");
-    return;
-  }
-  if (strcmp(what, "method") == 0) arg--; /* the object before the colon does not count */
-  if (arg == 0)
+  else if (arg == 0)
     snprintf(text, PG_DESCRIPTION_MAX, "bad object before ':%.60s'", name);
   else
     snprintf(text, PG_DESCRIPTION_MAX, "bad argument #%d to '%.60s'", arg, name);
+  lua_settop(L, top);
 }
 
 int pg_lua_argument(lua_State *L, int arg, const char *expected) {

@@ -30,15 +30,17 @@ typedef struct encoder {
 static json_t *encode(encoder *e, int index);
 
 static int refuse(const encoder *e, const char *problem) {
+  enum { SHOWN = 8 }; /* levels; a cycle would fill the screen */
   pg_error error;
-  char path[256] = "value";
+  char path[PG_MESSAGE_MAX / 2] = "value";
   size_t used = strlen(path);
-  for (int i = 1; i <= e->depth && used < sizeof path - 1; i++) {
-    int more = e->path[i].key ? snprintf(path + used, sizeof path - used, ".%s", e->path[i].key)
-                              : snprintf(path + used, sizeof path - used, "[%lld]",
-                                         (long long)e->path[i].index);
-    used += (size_t)more;
+  for (int i = 1; i <= e->depth && i <= SHOWN; i++) {
+    const char *key = e->path[i].key;
+    long long index = e->path[i].index;
+    used += (size_t)(key ? snprintf(path + used, sizeof path - used, ".%.60s", key)
+                         : snprintf(path + used, sizeof path - used, "[%lld]", index));
   }
+  if (e->depth > SHOWN) snprintf(path + used, sizeof path - used, "...");
   pg_fail(&error, PG_INVALID, "cannot write JSON: %s %s", path, problem);
   return pg_lua_raise(e->L, &error);
 }
