@@ -14,8 +14,6 @@
 
 enum { EXIT_USAGE = 2, EXIT_ENVIRONMENT = 3 };
 
-__attribute__((weak)) int pg_worker_main(int argc, char **argv);
-
 /* Put `ours` in front of package.<field>. */
 static void prepend_path(lua_State *L, const char *field, const char *ours) {
   lua_getglobal(L, "package");
@@ -104,8 +102,7 @@ int main(int argc, char **argv) {
     printf("perigee %s (%s)\n", PG_VERSION, LUA_RELEASE);
     return finish(0);
   }
-  if (argc > 1 && strcmp(argv[1], "--worker") == 0 && pg_worker_main)
-    return pg_worker_main(argc, argv);
+  if (argc > 1 && strcmp(argv[1], "--worker") == 0) return pg_worker_main(argc, argv);
   signal(SIGPIPE, SIG_DFL); /* `perigee list | head` ends quietly, whatever was inherited */
   lua_State *L = luaL_newstate();
   if (!L) {

@@ -11,14 +11,15 @@ typedef struct pg_summary {
   size_t samples;
   double min, max, mean, stddev;
   double median, p20, p80;
-  double ci95[2];       /* of the median: order statistics (binomial), exact in coverage for n >= 6 */
+  double ci95[2]; /* of the median: order statistics (binomial), exact in coverage for n >= 6 */
   double relative_half; /* half width of ci95 over the median */
 } pg_summary;
 
 /* Quantile q in [0, 1] of sorted samples, linear interpolation (type 7). */
 double pg_quantile(const double *sorted, size_t count, double q);
 pg_code pg_summarize(const double *samples, size_t count, pg_summary *out, pg_error *error);
-/* Ratio median(a) / median(b) with a 95% percentile-bootstrap interval (seeded, `rounds` resamples). */
+/* Ratio median(a) / median(b) with a 95% percentile-bootstrap interval (seeded, `rounds`
+ * resamples). */
 pg_code pg_ratio(const double *a, size_t na, const double *b, size_t nb, uint64_t seed, int rounds,
                  double *ratio, double ci95[2], pg_error *error);
 

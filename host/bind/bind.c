@@ -181,6 +181,6 @@ int luaopen_perigee_core(lua_State *L) {
   pg_bind_json(L);
   pg_bind_sys(L);
   if (pg_bind_device) pg_bind_device(L);
-  if (pg_bind_worker) pg_bind_worker(L);
+  pg_bind_worker(L);
   return 1;
 }

@@ -15,32 +15,34 @@
 
 /* Push and raise an error table. Never returns; declared int for `return pg_lua_raise(L, &e)`. */
 PG_API int pg_lua_raise(lua_State *L, const pg_error *error);
-/* Raise PG_INVALID etc. for argument `arg`: "bad argument #2 to 'fill': expected integer, got string". */
+/* Raise PG_INVALID etc. for argument `arg`: "bad argument #2 to 'fill': expected integer, got
+ * string". */
 PG_API int pg_lua_argument(lua_State *L, int arg, const char *expected);
 /* Push an error table without raising. */
 PG_API void pg_lua_push_error(lua_State *L, const pg_error *error);
 
-/* The array at stack index `arg`, or raise. scalar -1: any dtype; else that one. The array lives as long as
- * its userdata. */
+/* The array at stack index `arg`, or raise. scalar -1: any dtype; else that one. The array lives as
+ * long as its userdata. */
 PG_API pg_array *pg_lua_check_array(lua_State *L, int arg, int scalar);
 PG_API pg_array *pg_lua_test_array(lua_State *L, int arg); /* NULL when it is none */
 /* Push a new zeroed array. */
-PG_API pg_array *pg_lua_new_array(lua_State *L, const pg_dtype *dtype, int ndim, const int64_t *shape);
+PG_API pg_array *pg_lua_new_array(lua_State *L, const pg_dtype *dtype, int ndim,
+                                  const int64_t *shape);
 /* Push a view of `data`; the value at stack index `owner` is kept alive with it. */
-PG_API pg_array *pg_lua_view_array(lua_State *L, const pg_dtype *dtype, int ndim, const int64_t *shape,
-                                   void *data, int owner);
+PG_API pg_array *pg_lua_view_array(lua_State *L, const pg_dtype *dtype, int ndim,
+                                   const int64_t *shape, void *data, int owner);
 /* dtype given as a name or a struct dtype value; shape as an integer or a table. Raise on error. */
 PG_API void pg_lua_check_dtype(lua_State *L, int arg, pg_dtype *out);
 PG_API int pg_lua_check_shape(lua_State *L, int arg, int64_t shape[PG_DIM_MAX]);
 
 /* Each adds its functions to the table on top of the stack. */
 void pg_bind_array(lua_State *L);
-void pg_bind_arith(lua_State *L); /* operators of arrays */
+void pg_bind_arith(lua_State *L);   /* operators of arrays */
 void pg_bind_compare(lua_State *L); /* compare, statistics, random numbers, hash */
 void pg_bind_json(lua_State *L);
 void pg_bind_sys(lua_State *L);
 __attribute__((weak)) void pg_bind_device(lua_State *L);
-__attribute__((weak)) void pg_bind_worker(lua_State *L);
+void pg_bind_worker(lua_State *L);
 PG_API int luaopen_perigee_core(lua_State *L);
 
 #endif

@@ -7,8 +7,9 @@
 
 enum { PG_PATH_MAX = 4096 };
 
-/* $PERIGEE_HOME, else the first of these that holds lua/perigee: the folder of the binary, its parent and
- * grandparent (build/, build/asan/), ../share/perigee beside it. PG_ENVIRONMENT when there is none. */
+/* $PERIGEE_HOME, else the first of these that holds lua/perigee: the folder of the binary, its
+ * parent and grandparent (build/, build/asan/), ../share/perigee beside it. PG_ENVIRONMENT when
+ * there is none. */
 pg_code pg_home(char home[PG_PATH_MAX], pg_error *error);
 /* Folder of the running binary. */
 pg_code pg_binary_folder(char folder[PG_PATH_MAX], pg_error *error);

@@ -1,5 +1,5 @@
-/* Between Lua values and elements of arrays: dtypes as Lua values, one element to and from the stack.
- * Owns nothing; elements are written in place. */
+/* Between Lua values and elements of arrays: dtypes as Lua values, one element to and from the
+ * stack. Owns nothing; elements are written in place. */
 #ifndef PG_BIND_VALUE_H
 #define PG_BIND_VALUE_H
 
@@ -14,21 +14,24 @@ void pg_lua_describe_argument(lua_State *L, int arg, char text[PG_DESCRIPTION_MA
 /* Type of the value at `arg` for a message that expected something else. */
 const char *pg_lua_type_name(lua_State *L, int arg, const char *expected);
 
-/* Push an element: an integer, number or boolean; a table by field names for a struct (inline arrays as
- * lists). u64 above 2^63 - 1 comes as its two's complement. */
+/* Push an element: an integer, number or boolean; a table by field names for a struct (inline
+ * arrays as lists). u64 above 2^63 - 1 comes as its two's complement. */
 void pg_lua_push_element(lua_State *L, const pg_dtype *dtype, const void *at);
-/* Write argument `arg` of the running function to an element. Raises PG_INVALID for a value of the wrong type
- * and PG_RANGE for an integer that the dtype does not hold; a struct's missing fields keep their value. */
+/* Write argument `arg` of the running function to an element. Raises PG_INVALID for a value of the
+ * wrong type and PG_RANGE for an integer that the dtype does not hold; a struct's missing fields
+ * keep their value. */
 void pg_lua_read_element(lua_State *L, int arg, const pg_dtype *dtype, void *at);
 void pg_lua_push_dtype(lua_State *L, const pg_dtype *dtype);
 void pg_bind_dtype(lua_State *L);
 
 /* Options of a call given as a table: field `name` of the table at `index`, or the default. Raise
- * "option 'seed': expected integer, got string". index may be none or nil: then every option is absent. */
+ * "option 'seed': expected integer, got string". index may be none or nil: then every option is
+ * absent. */
 lua_Integer pg_lua_option_integer(lua_State *L, int index, const char *name, lua_Integer absent);
 double pg_lua_option_number(lua_State *L, int index, const char *name, double absent);
 int pg_lua_option_boolean(lua_State *L, int index, const char *name, int absent);
-/* Raise PG_INVALID unless the argument is a table (or absent) whose keys are all in `names` (NULL-ended). */
+/* Raise PG_INVALID unless the argument is a table (or absent) whose keys are all in `names`
+ * (NULL-ended). */
 void pg_lua_check_options(lua_State *L, int index, const char *const names[]);
 
 lua_Integer pg_lua_check_integer(lua_State *L, int arg);
