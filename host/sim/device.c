@@ -5,15 +5,18 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "../ptx_scan.h"
 #include "exec.h"
 #include "isa.h"
 
 struct pg_kernel {
   const sim_func *func;
+  const pg_ptx_entry *entry; /* kinds of its parameters, as every device tells them */
 };
 
 struct pg_module {
   sim_program *program;
+  pg_ptx_scan scan;
   pg_kernel *kernels;
   char *name;
   pg_module *next;
@@ -167,6 +170,7 @@ static void release_variables(sim_device *d, const uint64_t *addresses, int coun
 static void free_module(sim_device *d, pg_module *m) {
   if (m->program) release_variables(d, m->program->var_address, m->program->source->var_count);
   sim_program_free(m->program);
+  pg_ptx_scan_free(&m->scan);
   free(m->kernels);
   free(m->name);
   free(m);
@@ -187,6 +191,16 @@ static pg_code lower_module(sim_device *d, pg_module *m, ptx_module *source, pg_
   return code;
 }
 
+static pg_code make_kernels(pg_module *m, pg_error *error) {
+  m->kernels = calloc(m->program->func_count + 1, sizeof *m->kernels);
+  if (!m->kernels) return pg_fail(error, PG_MEMORY, "no memory for a module");
+  for (size_t i = 0; i < m->program->func_count; i++) {
+    const sim_func *f = &m->program->funcs[i];
+    m->kernels[i] = (pg_kernel){f, pg_ptx_scan_find(&m->scan, f->source->name)};
+  }
+  return PG_OK;
+}
+
 static pg_code sim_load(pg_device *d, const void *image, size_t bytes, const char *name,
                         pg_module **out, pg_error *error) {
   if (bytes >= 4 && memcmp(image, "\177ELF", 4) == 0) {
@@ -204,15 +218,12 @@ static pg_code sim_load(pg_device *d, const void *image, size_t bytes, const cha
     return pg_fail(error, PG_MEMORY, "no memory for a module");
   }
   code = lower_module(self(d), m, source, error);
-  if (!code) {
-    m->kernels = calloc(m->program->func_count + 1, sizeof *m->kernels);
-    if (!m->kernels) code = pg_fail(error, PG_MEMORY, "no memory for a module");
-  }
+  if (!code) code = pg_ptx_scan_text(image, bytes, &m->scan, error);
+  if (!code) code = make_kernels(m, error);
   if (code) {
     free_module(self(d), m);
     return code;
   }
-  for (size_t i = 0; i < m->program->func_count; i++) m->kernels[i].func = &m->program->funcs[i];
   m->next = self(d)->modules;
   self(d)->modules = m;
   *out = m;
@@ -250,23 +261,6 @@ static pg_code sim_kernel(pg_device *d, pg_module *m, const char *name, pg_kerne
   return pg_hint(error, known[0] ? "it has: %s" : "it has none%s", known);
 }
 
-/* PTX gives a 64-bit parameter no kind: a pointer and an integer look the same. */
-static char param_kind(const ptx_var *v) {
-  if (v->is_pointer) return 'p';
-  if (v->is_array) return 'b';
-  switch (v->type) {
-  case PTX_F32:
-  case PTX_F64:
-  case PTX_F16:
-  case PTX_BF16: return 'f';
-  case PTX_U64:
-  case PTX_B64:
-  case PTX_B32:
-  case PTX_B16: return '?';
-  default: return 'i';
-  }
-}
-
 static uint64_t static_shared(const sim_func *f) {
   uint64_t bytes = 0;
   for (size_t i = 0; i < f->shared_count; i++) bytes += f->shared[i].bytes;
@@ -291,7 +285,7 @@ static pg_code sim_kernel_info(pg_device *d, pg_kernel *k, pg_kernel_info *info,
     const ptx_var *v = &f->params[i];
     info->params[i] = (pg_param){.offset = k->func->param_offset[i],
                                  .size = (uint32_t)v->count * ptx_type_bytes(v->type),
-                                 .kind = param_kind(v)};
+                                 .kind = k->entry ? k->entry->params[i].kind : '?'};
   }
   uint32_t most = f->reqntid[0] ? f->reqntid[0] * f->reqntid[1] * f->reqntid[2]
                                 : f->maxntid[0] * f->maxntid[1] * f->maxntid[2];

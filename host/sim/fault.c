@@ -73,7 +73,7 @@ static void measure(pg_fault *f, const sim_launch *launch) {
     f->distance = -(int64_t)(r->base - f->address);
   else if (f->address >= end)
     f->distance = (int64_t)(f->address - end);
-  else
+  else if (f->address + f->access_bytes > end)
     f->distance = (int64_t)(f->address + f->access_bytes - end);
 }
 

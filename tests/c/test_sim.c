@@ -509,6 +509,8 @@ static void read_only(void **state) {
   pg_fault f = fault_of(PG_LAUNCH, "past_end", 1, 32, and_int(with(1, y), 100));
   assert_int_equal(f.kind, PG_FAULT_READ_ONLY);
   assert_string_equal(f.allocation, "input");
+  assert_int_equal(f.distance, 0);
+  assert_non_null(strstr(f.text, "inside input"));
 }
 
 static void use_after_free(void **state) {
