@@ -126,7 +126,8 @@ Run.__index = Run
 
 --- Report of one task's run, row by row.
 -- @tparam table task
--- @tparam table how {cells = names, impls = names, out = function(line), simulated = boolean}
+-- @tparam table how {cells = names, impls = names, out = function(line), simulated = boolean,
+--   missing = cells that are left out, see Task:missing_cells}
 function report.run(task, how)
   return setmetatable({ task = task, how = how, out = how.out, shown = {} }, Run)
 end
@@ -180,8 +181,24 @@ function Run:add(rec)
   self.last = rec.verdict == "passed" and rec or self.last
 end
 
+-- Cells that were not asked for by name and that this machine cannot run, a line for each reason.
+local function say_missing(self)
+  local names, reasons = {}, {}
+  for _, cell in ipairs(self.how.missing or {}) do
+    if not names[cell.reason] then
+      names[cell.reason] = {}
+      reasons[#reasons + 1] = cell.reason
+    end
+    table.insert(names[cell.reason], cell.name)
+  end
+  for _, reason in ipairs(reasons) do
+    self.out(("  not run: %s: %s"):format(table.concat(names[reason], ", "), reason))
+  end
+end
+
 --- Print the legend.
 function Run:finish()
+  if self.headed then say_missing(self) end
   if not self.last then return end
   self.out("")
   local lines = self.how.simulated and explain.simulated_legend(self.shown) or {}

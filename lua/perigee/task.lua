@@ -23,7 +23,9 @@ local FIELDS = {
 }
 local REQUIRED = { "name", "kernel", "launch", "reference" }
 local LEVELS = { kernel = true, module = true, application = true, challenge = true }
-local CELL_FIELDS = { name = true, axis = true, set = true, sim = true, doc = true }
+local CELL_FIELDS = {
+  name = true, axis = true, set = true, sim = true, doc = true, needs = true,
+}
 
 local function fail(where, hint, text, ...)
   core.error("invalid", text:format(...), hint, where)
@@ -178,10 +180,29 @@ function Task:impl_names()
   return names
 end
 
---- The cells called `names` (nil: all; a task without cells has one nameless cell, `false`).
+-- Cells that this machine can run, and the others as {name, reason}: a cell's `needs` is a function
+-- that returns what is missing and how to get it, or nil.
+local function sort_cells(cells)
+  local ready, missing = {}, {}
+  for _, cell in ipairs(cells) do
+    local reason = cell.needs and cell.needs()
+    if reason then missing[#missing + 1] = { name = cell.name, reason = reason }
+    else ready[#ready + 1] = cell end
+  end
+  return ready, missing
+end
+
+--- Cells that are left out unless they are asked for: {name, reason} each.
+function Task:missing_cells()
+  local _, missing = sort_cells(self.cells)
+  return missing
+end
+
+--- The cells called `names` (nil: all that need nothing that is missing; a task without cells has
+-- one nameless cell, `false`).
 -- @raise "not_found" with the nearest name
 function Task:select_cells(names)
-  if not names then return #self.cells > 0 and self.cells or { false } end
+  if not names then return #self.cells > 0 and sort_cells(self.cells) or { false } end
   local by_name, chosen = {}, {}
   for _, cell in ipairs(self.cells) do by_name[cell.name] = cell end
   for i, name in ipairs(names) do

@@ -40,6 +40,7 @@ local function run_task(session, task, how, options, line)
   local view = report.run(task, {
     cells = #task.cells > 0 and names_of(task:select_cells(how.cells)) or {},
     impls = names_of(task:select_impls(how.impls)), simulated = session.sim, out = common.out,
+    missing = not how.cells and task:missing_cells() or nil,
   })
   session:run(task, how, function(rec)
     line:clear()
