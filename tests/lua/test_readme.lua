@@ -46,7 +46,7 @@ TestPtx = {}
 
 function TestPtx:test_committed_ptx_was_made_from_the_sources()
   local binary = (os.getenv("BUILD") or "build") .. "/perigee"
-  local pipe <close> = io.popen(binary .. " kernels/ptx.lua --check 2>&1")
+  local pipe <close> = io.popen(binary .. " kernels/build.lua --check 2>&1")
   lu.assertEquals(pipe:read("a"), "")
 end
 
