@@ -104,20 +104,26 @@ function mesh.sample(shape, n, options)
   return sample_cloud(shape, n, options)
 end
 
--- Lowest and highest coordinate of each axis.
-local function bounds(p)
-  local low, high = { p[1], p[2], p[3] }, { p[1], p[2], p[3] }
-  for i = 1, #p, 3 do
-    for a = 1, 3 do
-      local v = p[i + a - 1]
-      if v ~= v or v == math.huge or v == -math.huge then
-        core.error("range", ("point %d has the coordinate %s"):format((i - 1) // 3, tostring(v)),
-          "every coordinate must be a finite number")
-      end
-      if v < low[a] then low[a] = v end
-      if v > high[a] then high[a] = v end
+local function check_finite(p, low, high)
+  if low - low == 0 and high - high == 0 then return end
+  for i, v in ipairs(p) do
+    if v - v ~= 0 then
+      core.error("range", ("point %d has the coordinate %s"):format((i - 1) // 3, tostring(v)),
+        "every coordinate must be a finite number")
     end
   end
+end
+
+-- Lowest and highest coordinate of one axis (1, 2, 3). What is not finite makes low or high so.
+local function bounds(p, axis)
+  local low, high, sum = p[axis], p[axis], 0
+  for i = axis, #p, 3 do
+    local v = p[i]
+    if v < low then low = v end
+    if v > high then high = v end
+    sum = sum + v
+  end
+  check_finite(p, low + (sum - sum), high)
   return low, high
 end
 
@@ -131,11 +137,13 @@ function mesh.fit(points, options)
   local p = points:totable()
   if #p == 0 then core.error("range", "no points to fit") end
   local centre = options.centre or { 0, 0, 0 }
-  local low, high = bounds(p)
-  local side = math.max(high[1] - low[1], high[2] - low[2], high[3] - low[3])
+  local low_x, high_x = bounds(p, 1)
+  local low_y, high_y = bounds(p, 2)
+  local low_z, high_z = bounds(p, 3)
+  local side = math.max(high_x - low_x, high_y - low_y, high_z - low_z)
   if side == 0 then core.error("range", "all points are the same: nothing to scale") end
   local factor, column = options.extent / side, text.column("d", "f64")
-  local mx, my, mz = 0.5 * (low[1] + high[1]), 0.5 * (low[2] + high[2]), 0.5 * (low[3] + high[3])
+  local mx, my, mz = 0.5 * (low_x + high_x), 0.5 * (low_y + high_y), 0.5 * (low_z + high_z)
   for i = 1, #p, 3 do
     column.push3((p[i] - mx) * factor + centre[1], (p[i + 1] - my) * factor + centre[2],
       (p[i + 2] - mz) * factor + centre[3])

@@ -239,8 +239,8 @@ function binary.scalars(state, element, sink, columns)
   local order = state.order
   local format, kept = row_format(element, columns or {})
   local stride = string.packsize(order .. format)
-  if stride * element.count > #state.bytes - state.at + 1 then
-    local whole = (#state.bytes - state.at + 1) // math.max(1, stride)
+  local whole = (#state.bytes - state.at + 1) // math.max(1, stride)
+  if stride > 0 and element.count > whole then
     text.fail_byte(state.path, #state.bytes, "the file ends in element %s, row %d of %d",
       element.name, whole, element.count)
   end

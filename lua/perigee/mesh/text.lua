@@ -109,8 +109,10 @@ function text.faces(vertices)
     return true
   end
 
+  --- i32[m][3], nil when there are none.
   function faces.array()
-    return column.array(3)
+    local array = column.array(3)
+    return array.count > 0 and array or nil
   end
 
   return faces
