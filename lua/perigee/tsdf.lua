@@ -67,7 +67,7 @@ function tsdf.params()
       doc = "blocks in the pool",
     },
     table_size = {
-      default = 0, min = 0, max = 1 << 24,
+      default = 0, check = { 0, 0, 0, 256 }, sim = 0, min = 0, max = 1 << 24,
       doc = "entries, a power of two; 0: the next one from 2 x capacity on",
     },
     threads = { default = 256, choices = { 32, 64, 128, 256, 512, 1024 },
@@ -154,27 +154,32 @@ local function loads(list)
   end
 end
 
---- The scans that `make data` unpacks into data/scans: file, points, longest side in metres (sim:
--- points, side). Meshes are sampled; clouds keep their points.
+--- The scans that `make data` unpacks into data/scans: file, points, longest side in metres, and
+-- the two for sim. Meshes are sampled; clouds keep their points.
 tsdf.SCANS = {
-  { name = "bunny", file = "bunny00.off", points = 320000, extent = 1.0, sim = { 3200, 0.2 } },
-  { name = "armadillo", file = "armadillo.off", points = 320000, extent = 2.0, sim = { 3200,
+  { name = "bunny", file = "bunny00.off", points = 320000, extent = 2.0, sim = { 3200, 0.2 } },
+  { name = "armadillo", file = "armadillo.off", points = 320000, extent = 4.0, sim = { 3200,
     0.25 } },
   { name = "building", file = "building.ply", points = 100000, extent = 6.0, sim = { 3000, 0.5 } },
-  { name = "lidar", file = "b9.ply", points = 22300, extent = 3.0, sim = { 2230, 0.5 } },
-  { name = "radar", file = "radar.xyz", points = 20950, extent = 1.5, sim = { 2095, 0.25 } },
+  { name = "lidar", file = "b9.ply", points = 22300, extent = 4.0, sim = { 2230, 0.5 } },
+  { name = "radar", file = "radar.xyz", points = 20950, extent = 2.0, sim = { 2095, 0.25 } },
 }
 
-local function scan_path(file)
+--- Where a scan is, whether it is there or not.
+function tsdf.scan_path(file)
   return (core.home or ".") .. "/data/scans/" .. file
 end
 
 --- Whether every scan is on this machine.
 function tsdf.has_scans()
   for _, scan in ipairs(tsdf.SCANS) do
-    if not core.file_info(scan_path(scan.file)) then return false end
+    if not core.file_info(tsdf.scan_path(scan.file)) then return false end
   end
   return true
+end
+
+local function scan_needs()
+  return not tsdf.has_scans() and "the scans are not here, `make data` brings them" or nil
 end
 
 -- Seen from in front: the middle lies 1.5 extents along z, the camera at the origin.
@@ -185,12 +190,12 @@ local function scans(list)
         scene = "scan", file = scan.file, points = scan.points, extent = scan.extent,
         capacity = 65536, warm = warm,
       }, { points = scan.sim[1], extent = scan.sim[2], capacity = 1024 })
+      list[#list].needs = scan_needs
     end
   end
 end
 
---- The cells of the published measurement under their names, the loads, and the scans that are
--- there.
+--- The cells of the published measurement under their names, the loads and the scans.
 function tsdf.cells()
   local list = {}
   cell(list, "baseline", "base", {})
@@ -207,21 +212,28 @@ function tsdf.cells()
   cell(list, "shape", "plane-320k", { scene = "plane", rows = 566, cols = 566 },
     { rows = 57, cols = 57 })
   loads(list)
-  if tsdf.has_scans() then scans(list) end
+  scans(list)
   return list
 end
 
 -- ---- scenes ----
 
-local function scan_points(p, seed)
-  if p.file == "" then
+local shapes = {} -- path -> mesh: cells and stages share it
+
+local function read_scan(file)
+  if file == "" then
     core.error("invalid", "scene = scan needs file = NAME", "the files are in data/scans")
   end
-  local path = scan_path(p.file)
+  local path = tsdf.scan_path(file)
   if not core.file_info(path) then
-    core.error("environment", ("no scan '%s'"):format(path), "`make data` fetches the scans")
+    core.error("environment", ("no scan '%s'"):format(path), "`make data` brings the scans")
   end
-  local sampled = mesh.sample(mesh.read(path), p.points, { seed = seed, where = path })
+  shapes[path] = shapes[path] or mesh.read(path)
+  return shapes[path]
+end
+
+local function scan_points(p, seed)
+  local sampled = mesh.sample(read_scan(p.file), p.points, { seed = seed, where = p.file })
   local fitted = mesh.fit(sampled, { extent = p.extent, centre = { 0, 0, 1.5 * p.extent } })
   return fitted:cast("f32")
 end
@@ -269,7 +281,13 @@ local function model_of(p, points, more)
   local how = tsdf.args(p)
   how.points = points
   for name, value in pairs(more or {}) do how[name] = value end
-  return reference().model(how)
+  local model = reference().model(how)
+  local blocks = model:facts().every_block
+  if blocks > p.table_size then
+    core.error("range", ("a table of %d entries cannot hold %d blocks"):format(p.table_size, blocks),
+      ("set table_size=%d or more"):format(next_power(blocks)))
+  end
+  return model
 end
 
 --- The reference's own volume.

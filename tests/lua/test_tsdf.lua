@@ -97,6 +97,13 @@ function TestGeometry:test_points_too_far_for_the_keys_are_refused()
   lu.assertStrContains(e.message, "must lie within")
 end
 
+function TestGeometry:test_a_table_that_cannot_hold_the_blocks_is_refused()
+  local ok, e = pcall(blocks_of, resolve { table_size = 32 })
+  lu.assertFalse(ok)
+  lu.assertStrContains(e.message, "cannot hold 64 blocks")
+  lu.assertStrContains(e.hint, "table_size=64")
+end
+
 -- ---- an honest volume ----
 
 local function key_of(x, y, z)
@@ -320,8 +327,11 @@ end
 
 TestDamaged = {}
 
+local shared -- every test damages its own copy of this one's volume
+
 function TestDamaged:setUp()
-  self.case = setup(with())
+  shared = shared or setup(with())
+  self.case = shared
   self.volume = copy(self.case.volume)
 end
 
