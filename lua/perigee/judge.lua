@@ -201,6 +201,7 @@ function Session:verify(arm, sets)
 end
 
 function Session:verify_steps(arm, sets)
+  arm.sets = sets
   local failure = self:load(arm)
   if failure then return failure end
   local list = arm.case:buffers_for(arm.impl)
