@@ -140,7 +140,7 @@ static void add_global(ptx_parser *p, ptx_sym *sym, ptx_var var, ptx_pos pos) {
     return;
   }
   if (sym->global) ptx_lex_fail(&p->lex, pos, "`%s` is already a function", sym->name);
-  ptx_declare_global(p, sym, PTX_GLOBAL_VAR, p->vars.count);
+  ptx_declare_global(sym, PTX_GLOBAL_VAR, p->vars.count);
   *PTX_PUSH(p, &p->vars, ptx_var) = var;
 }
 
@@ -152,7 +152,7 @@ static void add_local(ptx_parser *p, ptx_sym *sym, ptx_var var, ptx_pos pos) {
   ptx_binding *binding = ptx_bind(p, PTX_BIND_VAR, sym, pos, vars->count);
   if (in_module) {
     ptx_sym *unique = ptx_suffixed(p, sym, vars->count);
-    ptx_declare_global(p, unique, PTX_GLOBAL_VAR, vars->count);
+    ptx_declare_global(unique, PTX_GLOBAL_VAR, vars->count);
     binding->name = unique->name;
   }
   var.name = binding->name;
@@ -178,7 +178,7 @@ void ptx_variables(ptx_parser *p, ptx_space space, bool is_extern) {
                      "only .global and .const variables have initial values");
       ptx_lex_next(lex);
       ptx_initialiser(p, &var, &shape);
-    } else if (!var.count && !is_extern && space != PTX_PARAM) {
+    } else if (!var.count && !is_extern) {
       ptx_lex_fail(lex, pos, "the size of `%s` is missing", sym->name);
     }
     if (p->depth)

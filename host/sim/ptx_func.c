@@ -72,7 +72,7 @@ static ptx_func *place_of(ptx_parser *p, ptx_sym *sym, ptx_pos pos, bool has_bod
   if (sym->global == PTX_GLOBAL_VAR)
     ptx_lex_fail(&p->lex, pos, "`%s` is already a variable", sym->name);
   if (!sym->global) {
-    ptx_declare_global(p, sym, PTX_GLOBAL_FUNC, p->funcs.count);
+    ptx_declare_global(sym, PTX_GLOBAL_FUNC, p->funcs.count);
     PTX_PUSH(p, &p->funcs, ptx_func)->is_extern = true;
   }
   ptx_func *func = PTX_AT(&p->funcs, ptx_func, sym->global_index);

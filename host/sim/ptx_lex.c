@@ -70,7 +70,8 @@ void ptx_lex_fail(ptx_lex *lex, ptx_pos pos, const char *format, ...) {
   leave(lex, PG_SYNTAX);
 }
 
-const char *ptx_lex_spelling(const ptx_lex *lex, char *buffer, size_t bytes) {
+/* The current token, shortened, for "got ..." */
+static const char *spelling(const ptx_lex *lex, char *buffer, size_t bytes) {
   const ptx_token *tok = &lex->tok;
   if (tok->kind == PTX_TOK_END) return "the end of the text";
   const char *quote = tok->kind == PTX_TOK_STRING ? "\"" : "";
@@ -81,8 +82,7 @@ const char *ptx_lex_spelling(const ptx_lex *lex, char *buffer, size_t bytes) {
 
 void ptx_lex_expected(ptx_lex *lex, const char *what) {
   char got[80];
-  ptx_lex_fail(lex, ptx_lex_pos(lex), "expected %s, got %s", what,
-               ptx_lex_spelling(lex, got, sizeof got));
+  ptx_lex_fail(lex, ptx_lex_pos(lex), "expected %s, got %s", what, spelling(lex, got, sizeof got));
 }
 
 void ptx_lex_limit(ptx_lex *lex, const char *what) {

@@ -119,8 +119,6 @@ static inline ptx_pos ptx_lex_pos(const ptx_lex *lex) {
 }
 char ptx_lex_peek(const ptx_lex *lex);      /* the next character that is not blank */
 bool ptx_lex_peek_name(const ptx_lex *lex); /* is it the first of a name? */
-/* The spelling of the current token, shortened, for "got `%s`". Lives until the next call. */
-const char *ptx_lex_spelling(const ptx_lex *lex, char *buffer, size_t bytes);
 
 _Noreturn void ptx_lex_expected(ptx_lex *lex, const char *what); /* "expected WHAT, got `...`" */
 _Noreturn void ptx_lex_fail(ptx_lex *lex, ptx_pos pos, const char *format, ...)

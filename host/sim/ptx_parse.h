@@ -13,7 +13,7 @@ enum {
   PTX_DIMENSION_MAX = 16,  /* of an array */
   PTX_EXPRESSION_MAX = 64, /* nested operators and parentheses of a constant */
   PTX_MODIFIER_MAX = 64,   /* of an instruction; the longest of PTX 9 has a dozen */
-  PTX_PLACE_BUCKETS = 4096,
+  PTX_PLACE_BUCKETS = 1 << 14,
   PTX_REG_MAX = 1 << 20,
   PTX_INSTR_MAX = 4 << 20,
   PTX_TEXT_MAX = 64 << 20
@@ -154,7 +154,6 @@ void ptx_initialiser(ptx_parser *p, ptx_var *var, ptx_shape *shape);
 
 void ptx_scope_open(ptx_parser *p);
 void ptx_scope_close(ptx_parser *p);
-const char *ptx_unique(ptx_parser *p, ptx_sym *sym); /* a name that no other of the function has */
 ptx_sym *ptx_suffixed(ptx_parser *p, const ptx_sym *sym, int number); /* "NAME@NUMBER" */
 ptx_binding *ptx_bind(ptx_parser *p, ptx_binding_kind kind, ptx_sym *sym, ptx_pos pos, int index);
 void ptx_bind_range(ptx_parser *p, ptx_sym *prefix, ptx_pos pos, ptx_type type, uint64_t count);
@@ -162,7 +161,7 @@ void ptx_bind_register(ptx_parser *p, ptx_sym *sym, ptx_pos pos, ptx_type type);
 /* What a name in an operand means. False: nothing yet, ask ptx_wait. */
 bool ptx_resolve(ptx_parser *p, ptx_sym *sym, ptx_operand *out);
 void ptx_wait(ptx_parser *p, ptx_pending pending);
-void ptx_declare_global(ptx_parser *p, ptx_sym *sym, ptx_global kind, int index);
+void ptx_declare_global(ptx_sym *sym, ptx_global kind, int index);
 void ptx_resolve_late(ptx_parser *p); /* at the module's end */
 
 /* --- ptx_instr.c: one instruction --- */

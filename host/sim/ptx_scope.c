@@ -26,7 +26,7 @@ ptx_sym *ptx_suffixed(ptx_parser *p, const ptx_sym *sym, int number) {
 }
 
 /* The first declaration keeps its name, unless the module has one of that name that it hides. */
-const char *ptx_unique(ptx_parser *p, ptx_sym *sym) {
+static const char *unique_name(ptx_parser *p, ptx_sym *sym) {
   if (sym->declared_in != p->serial) {
     sym->declared_in = p->serial;
     sym->declarations = 0;
@@ -53,7 +53,7 @@ ptx_binding *ptx_bind(ptx_parser *p, ptx_binding_kind kind, ptx_sym *sym, ptx_po
     ptx_lex_fail(&p->lex, pos, "`%s` is declared twice in one scope", sym->name);
   ptx_binding *binding = new_binding(p, kind, sym, p->depth);
   binding->index = index;
-  if (kind != PTX_BIND_REG) binding->name = ptx_unique(p, sym);
+  if (kind != PTX_BIND_REG) binding->name = unique_name(p, sym);
   return binding;
 }
 
@@ -79,8 +79,7 @@ void ptx_bind_range(ptx_parser *p, ptx_sym *prefix, ptx_pos pos, ptx_type type, 
   range->index = count > INT32_MAX ? INT32_MAX : (int)count;
 }
 
-void ptx_declare_global(ptx_parser *p, ptx_sym *sym, ptx_global kind, int index) {
-  (void)p;
+void ptx_declare_global(ptx_sym *sym, ptx_global kind, int index) {
   sym->global = (uint8_t)kind;
   sym->global_index = index;
 }

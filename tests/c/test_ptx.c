@@ -464,9 +464,10 @@ static void calls_have_tuples_of_parameters(void **state) {
 
 static void locations_name_files_that_are_listed_last(void **state) {
   (void)state;
-  ptx_module *m =
-      parse_after_header(".entry k() { bar.sync 0;\n.loc 2 17 5\n ret; .loc 1 3 0\n ret; }\n"
-                         ".file 1 \"/src/a.cu\"\n.file 2 \"b \\\"x\\\".h\", 1700000, 33\n");
+  ptx_module *m = parse_after_header(
+      ".entry k() { bar.sync 0;\n.loc 2 17 5\n ret; .loc 1 3 0\n ret; }\n"
+      ".loc 1 1 1\n.file 1 \"/src/a.cu\"\n.file 2 \"b \\\"x\\\".h\", 1700000, 33\n"
+      ".file 2 \"again\"\n.file \"unnumbered\"\n");
   assert_null(instr_at(m, 0)->file);
   assert_null(instr_at(m, 0)->place);
   assert_string_equal(instr_at(m, 1)->file, "b \"x\".h");

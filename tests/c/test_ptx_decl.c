@@ -227,7 +227,7 @@ static void masked_bytes_of_an_address_are_one_reloc(void **state) {
 static void kernels_have_parameters_with_alignment_and_count(void **state) {
   (void)state;
   ptx_module *m =
-      parse_after_header(".visible .entry k(\n\t.param .u64 .ptr .global .align 1 k_param_0,\n"
+      parse_after_header(".visible .entry k(\n\t.param .u64 .ptr .shared .align 1 k_param_0,\n"
                          "\t.param .align 8 .b8 k_param_1[24],\n\t.param .f32 k_param_2\n)\n{\n"
                          ".reg .f32 q; ld.param.f32 q, [k_param_1+20]; ret; }");
   const ptx_func *k = ptx_find(m, "k");
@@ -272,7 +272,7 @@ static void block_sizes_are_filled_up_with_ones(void **state) {
       ".entry k() .maxntid 256 .minnctapersm 2 .maxnreg 32 { ret; }\n"
       ".entry q() .reqntid 16, 8, 2 .explicitcluster .reqnctapercluster 2, 1, 1\n"
       ".maxclusterrank 8 .maxnctapersm 1 .blocksareclusters { ret; }\n"
-      ".func f() .abi_preserve 8 .abi_preserve_control 14 { ret; }");
+      ".func .attribute(.unified(1, 2)) f() .abi_preserve 8 .abi_preserve_control 14 { ret; }");
   const ptx_func *k = ptx_find(m, "k"), *q = ptx_find(m, "q");
   const uint32_t max[] = {256, 1, 1}, none[] = {0, 0, 0}, required[] = {16, 8, 2};
   assert_memory_equal(k->maxntid, max, sizeof max);
@@ -307,13 +307,14 @@ static void body_variables_are_local_shared_and_param(void **state) {
   (void)state;
   ptx_module *m =
       parse_body(".local .align 16 .b8 \t__local_depot2[48];\n.shared .align 4 .b8 sh[4224];\n"
-                 ".param .b64 p; .param .align 8 .b8 q[24]; ret;");
+                 ";.param .b64 p; .param .align 8 .b8 q[24]; .extern .shared .b8 e[]; ret;");
   const ptx_func *k = ptx_find(m, "k");
-  assert_int_equal(k->var_count, 4);
+  assert_int_equal(k->var_count, 5);
   assert_int_equal(find_var(k->vars, 4, "__local_depot2")->align, 16);
   assert_int_equal(find_var(k->vars, 4, "sh")->space, PTX_SHARED);
   assert_int_equal(find_var(k->vars, 4, "q")->count, 24);
   assert_int_equal(find_var(k->vars, 4, "p")->space, PTX_PARAM);
+  assert_true(find_var(k->vars, 5, "e")->is_extern);
   ptx_free(m);
 }
 

@@ -89,6 +89,7 @@ static void initial_values(void **state) {
        ": .global .u32 x[2] = {{1}};"},
       {".global .u32 x[2] = 3;", 4, "expected `{`, got `3`", ": .global .u32 x[2] = 3;"},
       {".global .u32 x[2] = {1, 2;", 4, "expected `,` or `}`", "= {1, 2;"},
+      {".global .u32 x = ;", 4, "expected a constant, got `;`", ": .global .u32 x = ;"},
       {".global .f32 x = 1;", 4, "a .f32 needs a float", ": .global .f32 x = 1;"},
       {".global .b8 x = 1.5;", 4, "a float cannot initialise a .b8", ": .global .b8 x = 1.5;"},
       {".global .u32 x = 1/0;", 4, "divided by zero", ": .global .u32 x = 1/0;"},
@@ -110,6 +111,7 @@ static void functions(void **state) {
       {".entry k(.param .u32 a {", 4, "expected `,` or `)`", ": .entry k(.param .u32 a {"},
       {".entry k(.u32 a) { }", 4, "expected .param or .reg", ": .entry k(.u32 a) { }"},
       {".entry k() .fast { }", 4, "a directive of a function, got `.fast`", "{ }"},
+      {".entry k() 3", 4, "expected `{` or `;`, got `3`", ": .entry k() 3"},
       {".entry k() .maxntid x { }", 4, "expected a block size, got `x`", ".maxntid x { }"},
       {".entry k()\n{\n ret;\n", 5, "a `{` is never closed", ": {"},
       {".entry k() { ret; }\n.entry k() { }", 5, "`k` is defined twice", ": .entry k() { }"},
@@ -134,6 +136,7 @@ static void bodies(void **state) {
       {".entry k() {\n mov.b32 %r01, 3; .reg .b32 %r<9>;\n}", 5, "`%r01` is neither", "%r<9>;"},
       {".entry k() {\n x.y nobody;\n}", 5, "`nobody` is not declared", ": x.y nobody;"},
       {".entry k() {\n bra nowhere;\n}", 5, "the label `nowhere` is missing", ": bra nowhere;"},
+      {".entry k() {\n x L+4; L:\n}", 5, "`L` cannot have an offset", ": x L+4; L:"},
       {".entry k() {\n { L: }\n bra L;\n}", 6, "the label `L` is missing", ": bra L;"},
       {".entry k() {\n { .reg .b32 t; }\n x t;\n}", 6, "`t` is not declared", ": x t;"},
       {".entry k() {\n { .shared .b32 t; }\n x t;\n}\n.global .b32 t;", 6, "`t` is not declared",
@@ -221,6 +224,7 @@ static void nesting_is_bounded(void **state) {
   check_limit(HEADER ".global .u32 x = ", "1?", 100000, "", PG_SYNTAX, "nested too deeply");
   check_limit(HEADER ".entry k() { ld", ".global", 100000, ";}", PG_SYNTAX,
               "more than 64 modifiers");
+  check_limit(HEADER ".entry k() { ld", " .global", 100, ";}", PG_SYNTAX, "too many modifiers");
 }
 
 static void sizes_are_bounded(void **state) {

@@ -1,11 +1,6 @@
 /* libFuzzer target of the PTX parser: any bytes give a module that keeps its promises, or a clear
- * error.
- *
- *   clang -g -O1 -fsanitize=fuzzer,address,undefined -std=c11 -D_GNU_SOURCE -Ihost -Itests/c \
- *     tests/fuzz/fuzz_ptx.c host/error.c host/sim/ptx_*.c -o build/fuzz_ptx
- *   build/fuzz_ptx -max_total_time=60 -max_len=4096 -dict=tests/fuzz/ptx.dict -rss_limit_mb=3000 \
- *     build/corpus tests/fuzz/corpus/ptx tests/ptx                                               */
-#include "ptx_tree.h"
+ * error. `make fuzz` runs it for a while; -dict=tests/fuzz/ptx.dict helps a long run. */
+#include "../c/ptx_tree.h"
 
 #include <stdio.h>
 #include <stdlib.h>
