@@ -33,13 +33,15 @@ end
 
 --- Open a session. Nothing is opened on the device before it is needed.
 -- @tparam table how {device = spec, timeout = seconds, budget = seconds for each arm's timing,
---   seed =, progress = function(text)}
+--   method = how to time instead of the task's own, seed =, progress = function(text)}
 function judge.session(how)
   local self = setmetatable({
     spec = how.device, timeout = how.timeout or 20, budget = how.budget or 0.5,
     seed = how.seed or judge.fresh_seed(), progress = how.progress or function() end,
-    sim = how.device:match("^sim") ~= nil, arch = compile.DEFAULT_ARCH, builds = {}, cases = {},
+    method = how.method, arch = compile.DEFAULT_ARCH, builds = {}, cases = {},
   }, Session)
+  self.sim = self.spec:match("^sim") ~= nil
+  self.purpose = self.sim and "sim" or "default"
   math.randomseed(judge.fresh_seed())
   self.pool = pool.new(self.spec, { timeout = self.timeout })
   return self
@@ -236,15 +238,13 @@ end
 
 -- ---- several arms on one case ----
 
+-- How many times faster than the first implementation, when that one is right.
 local function compare(arms)
-  local base
+  local base = arms[1]
   for _, arm in ipairs(arms) do
-    if arm.time and not base then base = arm end
-    if arm.time and arm ~= base then
-      local ratio, interval = core.ratio(base.samples, arm.samples)
-      if type(ratio) == "table" then ratio, interval = ratio.ratio, ratio.ci95 end
-      arm.speedup = { [base.impl.name] = ratio }
-      arm.speedup_ci95 = interval
+    if arm ~= base and arm.time and base.time then
+      local r = core.ratio(base.samples, arm.samples)
+      arm.speedup, arm.speedup_ci95 = { [base.impl.name] = r.ratio }, core.json_array(r.ci95)
     end
   end
 end
@@ -255,24 +255,49 @@ function Session:time(arms)
   local right = {}
   for _, arm in ipairs(arms) do
     if not arm.failure and #arm.steps > 0 then
-      arm.method, arm.batch = timing.method_of(arm.case.task, arm.case.p)
+      arm.method, arm.batch = timing.method_of(arm.case.task, arm.case.p, self.method)
       right[#right + 1] = arm
     end
   end
   if #right == 0 then return end
   self.pool:settle()
   timing.run(right, { budget = self.budget, progress = self.progress })
-  compare(right)
+  compare(arms)
 end
 
 function Session:sets_for(one)
   if not self:device().gpu_clock then return 1 end
-  local _, batch = timing.method_of(one.task, one.p)
+  local _, batch = timing.method_of(one.task, one.p, self.method)
   return timing.sets_for(one, batch)
 end
 
-local function finish(self, arms, on_record)
-  for _, arm in ipairs(arms) do on_record(record.of(arm, self)) end
+-- An arm keeps its process and its module from cell to cell, and nothing else.
+local RESULTS = {
+  "cases", "checks", "facts", "failure", "failed_at", "known", "counters", "wall_us", "health",
+  "time", "samples", "speedup", "speedup_ci95", "kernel_names",
+}
+
+local function reset(arm, p, cell)
+  for _, field in ipairs(RESULTS) do arm[field] = nil end
+  arm.p, arm.cell = p, cell
+end
+
+-- One cell: the same inputs for every arm; all are right or wrong before any is timed.
+function Session:run_cell(task, arms, p, number)
+  local title = arms[1].cell and arms[1].cell.name or task.name
+  self:build(arms)
+  self:settle_arch(arms)
+  self:take_builds(arms)
+  self.progress(title .. ": making inputs and expected values")
+  local one = case.make(task, p, self:seed_of(number))
+  one:expected()
+  local sets = self:sets_for(one)
+  for _, arm in ipairs(arms) do
+    arm.case = one
+    self.progress(("%s: checking %s"):format(title, arm.impl.name))
+    if not arm.failure then arm.failure = self:verify(arm, sets) end
+  end
+  self:time(arms)
 end
 
 --- Run implementations of a task on its cells: build, verify, time, compare.
@@ -293,26 +318,10 @@ function Session:run(task, how, on_record)
   validate.prepare(task)
   self.pool:fill(#arms)
   for number, cell in ipairs(cells) do
-    local p = task:resolve { purpose = self.sim and "sim" or "default", cell = cell or nil,
-      set = how.set }
-    local title = cell and cell.name or task.name
-    for _, arm in ipairs(arms) do
-      arm.p, arm.cell, arm.cases, arm.time, arm.speedup = p, cell or nil, 0, nil, nil
-    end
-    self:build(arms)
-    self:settle_arch(arms)
-    self:take_builds(arms)
-    self.progress(title .. ": making inputs and expected values")
-    local one = case.make(task, p, self:seed_of(number))
-    one:expected()
-    local sets = self:sets_for(one)
-    for _, arm in ipairs(arms) do
-      arm.case = one
-      self.progress(("%s: checking %s"):format(title, arm.impl.name))
-      if not arm.failure then arm.failure = self:verify(arm, sets) end
-    end
-    self:time(arms)
-    finish(self, arms, on_record)
+    local p = task:resolve { purpose = self.purpose, cell = cell or nil, set = how.set }
+    for _, arm in ipairs(arms) do reset(arm, p, cell or nil) end
+    self:run_cell(task, arms, p, number)
+    for _, arm in ipairs(arms) do on_record(record.of(arm, self)) end
   end
   for _, arm in ipairs(arms) do
     if arm.runner then self.pool:release(arm.runner) end
@@ -350,11 +359,9 @@ end
 
 -- The size that is timed, with inputs that no earlier case had.
 function Session:check_timed(arm, task, set)
-  local purpose = self.sim and "sim" or "default"
-  arm.case = self:case(task, { purpose = purpose, set = set }, SEED_TIMED)
+  arm.case = self:case(task, { purpose = self.purpose, set = set }, SEED_TIMED)
   local where = at(arm.case, "the timed size")
   self.progress("checking " .. where)
-  arm.loaded = nil -- a fresh module: globals written by earlier cases are gone
   arm.failure = self:verify(arm, self:sets_for(arm.case))
   arm.failed_at = arm.failure and where or nil
   if not arm.failure then self:time { arm } end
@@ -369,7 +376,7 @@ function Session:check(task, candidate, how)
   self.pool:fill(1) -- opens the driver while the compiler works
   validate.prepare(task)
   local arm = { impl = candidate, cases = 0 }
-  arm.p = task:resolve { purpose = self.sim and "sim" or "default", set = how.set }
+  arm.p = task:resolve { purpose = self.purpose, set = how.set }
   self:build { arm }
   self:settle_arch { arm }
   self:take_builds { arm }

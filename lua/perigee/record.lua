@@ -71,6 +71,7 @@ function record.of(arm, session)
     compile_log = built and built.log or failure and failure.log or "",
     committed_ptx = built and built.committed, stale_ptx = built and built.stale or nil,
     time = not failure and arm.time or nil, speedup = not failure and arm.speedup or nil,
+    speedup_ci95 = not failure and arm.speedup_ci95 or nil,
     work = case:work(), efficiency = not failure and efficiency(case:work(), arm.time) or nil,
     counters = not failure and arm.counters or nil,
     sim_wall_us = not failure and not gpu and arm.wall_us or nil, kernels = kernel_facts(arm),

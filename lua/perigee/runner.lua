@@ -13,7 +13,7 @@ Runner.__index = Runner
 
 local runner = {}
 
-local OPEN_S, LOAD_S, MOVE_S = 120, 120, 300
+local OPEN_S, LOAD_S, MOVE_S, TIME_S = 120, 120, 300, 30
 local GRACE_S = 10 -- the simulator keeps its own limit and says where the kernel hung
 local ALIGN = 256
 
@@ -142,15 +142,16 @@ local function damage(reply)
   return nil
 end
 
-function Runner:deadline()
-  return self.timeout + (self.sim and GRACE_S or 0)
+-- The simulator keeps the limit of each kernel itself; a GPU's kernels end with their process.
+function Runner:deadline(steps)
+  return self.sim and self.timeout * math.max(1, #steps) + GRACE_S or self.timeout
 end
 
 --- Reset set `set`, run the plan once.
 -- @treturn table {wall_us, counters}; or nil and a failure
 function Runner:run(set, steps, poison)
   local reply, failure = self:request({ op = "run", set = set, plan = steps, poison = poison },
-    self:deadline() * math.max(1, #steps))
+    self:deadline(steps))
   if not reply then return nil, failure end
   failure = damage(reply)
   if failure then return nil, failure end
@@ -185,7 +186,7 @@ function Runner:time(how)
   local reply, failure = self:request({
     op = "time", method = how.method, sets = core.json_array(how.sets), plan = how.steps,
     poison = how.poison, warmup = how.warmup or 0, batch = how.batch or 1,
-  }, self:deadline() + MOVE_S)
+  }, self:deadline(how.steps) + TIME_S)
   if not reply then return nil, failure end
   failure = damage(reply)
   if failure then return nil, failure end

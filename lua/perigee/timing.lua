@@ -12,6 +12,7 @@ local timing = {}
 timing.TARGET = 0.0025 -- relative half width of the median's interval
 local MIN_SAMPLES, MAX_SAMPLES = 20, 20000
 local SLICE_S = 0.05 -- a slice takes about this long, so that arms alternate often enough
+local SLICE_MOST = 2048 -- samples; the runner has events for twice as many
 local WARMUP = 3
 
 -- NVML's reasons that make a sample worthless: hardware slowdown, thermal (software, hardware),
@@ -50,7 +51,7 @@ local function slice_size(arm)
     need = math.max(need, math.ceil(have * (arm.summary.relative_half / timing.TARGET) ^ 2) - have)
   end
   local fit = math.max(1, math.floor(SLICE_S / arm.per_sample))
-  return math.max(1, math.min(need, fit, 8 * have))
+  return math.max(1, math.min(need, fit, 8 * have, SLICE_MOST))
 end
 
 local function enough(arm)
@@ -117,12 +118,14 @@ function timing.poison()
   return 0x7fa00000 | math.random(0, 0x1fffff)
 end
 
---- How a task is timed: method and batch.
-function timing.method_of(task, p)
+--- How a task is timed.
+-- @tparam[opt] string override "cold", "hot" or "batch" instead of the task's own method
+-- @treturn string,integer method, and launches in a sample
+function timing.method_of(task, p, override)
   local how = task.time
   if type(how) == "function" then how = how(p) end
   how = how or {}
-  local method = how.method or "cold"
+  local method = override or how.method or "cold"
   if method ~= "cold" and method ~= "hot" and method ~= "batch" then
     core.error("invalid", ("task %s: unknown timing method '%s'"):format(task.name,
       tostring(method)),

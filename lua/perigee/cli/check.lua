@@ -15,7 +15,7 @@ local SPARES = 4
 function check.configure(parser)
   parser:argument("task", "name of a task (see perigee list) or a task file")
   parser:argument("candidate", "source file: .cu or .ptx"):args("+")
-  common.evaluation(parser)
+  common.evaluation(parser, "0.2")
 end
 
 local function one_task(name)

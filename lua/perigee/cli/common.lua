@@ -23,7 +23,8 @@ local function seed(text)
 end
 
 --- Options of a command that evaluates kernels.
-function common.evaluation(parser)
+-- @tparam string budget default of --budget
+function common.evaluation(parser, budget)
   parser:option("--device",
     "cuda:N, sim, sim:check or sim:profile (default: the first GPU, else sim:check)")
     :argname("D"):default("auto"):show_default(false)
@@ -32,8 +33,10 @@ function common.evaluation(parser)
     "base seed (default: a fresh one, said in the record)"):argname("N"):convert(seed)
   parser:option("--timeout", "seconds a kernel may run"):argname("S"):default("20")
     :convert(positive("--timeout"))
-  parser:option("--budget", "seconds of timing for each implementation"):argname("S"):default("0.5")
-    :convert(positive("--budget"))
+  parser:option("--budget", "seconds of timing for each implementation"):argname("S")
+    :default(budget):convert(positive("--budget"))
+  parser:option("--method", "how to time (default: as the task says)")
+    :choices { "cold", "hot", "batch" }
   parser:flag("--json", "one JSON object a line on standard output")
 end
 
@@ -61,7 +64,7 @@ function common.session(options)
   local line = progress.new(true)
   local session = judge.session {
     device = device.spec(options.device), timeout = options.timeout, budget = options.budget,
-    seed = options.seed, progress = function(text) line:say(text) end,
+    method = options.method, seed = options.seed, progress = function(text) line:say(text) end,
   }
   return session, line
 end

@@ -12,7 +12,7 @@ function run.configure(parser)
   parser:argument("task", "name of a task (see perigee list) or a task file"):args("+")
   parser:option("--impl", "implementations to run (default: all)"):argname("A,B"):count("*")
   parser:option("--cell", "cells to run (default: all)"):argname("A,B"):count("*")
-  common.evaluation(parser)
+  common.evaluation(parser, "0.5")
 end
 
 local function names_of(list)
