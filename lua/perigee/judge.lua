@@ -216,6 +216,7 @@ function Session:verify_steps(arm, sets)
       detail = "nothing to launch, as the task allows" } }
     return nil
   end
+  arm.sets = sets
   local poison = timing.poison()
   local ok, ran, arrays
   ok, failure = arm.runner:setup(list, sets)

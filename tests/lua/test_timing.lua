@@ -1,0 +1,145 @@
+-- The timing protocol. The simulator stands in for a device with a clock: what is tested is the
+-- judge's own part, which samples it takes, when it stops and what it catches, not the times.
+local lu = require "luaunit"
+local core = require "perigee.core"
+local pg = require "perigee"
+local impl = require "perigee.impl"
+local judge = require "perigee.judge"
+local timing = require "perigee.timing"
+
+local path
+
+local function task(fields)
+  local t = {
+    name = "t/add", params = { n = { default = 256 } },
+      kernel = "void add(const int* x, int* y, int n)",
+    inputs = function(p, rng) return { x = rng:array("i32", p.n, { dist = "bits" }) } end,
+    outputs = function(p) return { y = pg.spec("i32", p.n) } end,
+    launch = function(p) return { grid = p.n // 128, block = 128 } end,
+    reference = function(p, io)
+      local y = io.x:copy()
+      for i = 0, p.n - 1 do y[i] = y[i] ~ 1 end
+      return { y = y }
+    end,
+    validate = "exact", work = function(p) return { bytes = 8 * p.n } end,
+  }
+  for name, value in pairs(fields or {}) do t[name] = value end
+  return pg.task(t)
+end
+
+local function candidate(before, statement)
+  assert(core.write_file(path, before .. [[
+    extern "C" __global__ void add(const int* x, int* y, int n) {
+      int i = blockIdx.x * blockDim.x + threadIdx.x;
+      if (i < n) ]] .. statement .. "\n}\n"))
+  return impl.candidate(path)
+end
+
+local function check(before, statement, fields)
+  local session <close> = judge.session { device = "sim", budget = 0.3 }
+  session:device().gpu_clock = true
+  return session:check(task(fields), candidate(before, statement), {})
+end
+
+TestTiming = {}
+
+function TestTiming:setUp()
+  if not core.compiler_info() then lu.skip("no NVRTC on this machine") end
+  path = os.tmpname() .. ".cu"
+end
+
+function TestTiming:tearDown()
+  if path then
+    os.remove(path)
+    os.remove((path:gsub("%.cu$", "")))
+  end
+end
+
+function TestTiming:test_a_right_candidate_gets_a_median_with_its_interval()
+  local rec = check("", "y[i] = x[i] ^ 1;")
+  lu.assertEquals(rec.verdict, "passed", rec.reason)
+  lu.assertEquals(rec.time.method, "cold")
+  lu.assertTrue(rec.time.samples >= 20)
+  lu.assertTrue(rec.time.ci95_us[1] <= rec.time.median_us
+    and rec.time.median_us <= rec.time.ci95_us[2])
+  lu.assertTrue(rec.time.min_us <= rec.time.p20_us and rec.time.p20_us <= rec.time.p80_us)
+  lu.assertAlmostEquals(rec.efficiency.bandwidth, rec.work.bytes / rec.time.median_us * 1e-3, 1e-9)
+end
+
+function TestTiming:test_methods()
+  for _, method in ipairs { "cold", "hot", "batch" } do
+    local rec = check("", "y[i] = x[i] ^ 1;", { time = { method = method, batch = 4 } })
+    lu.assertEquals(rec.verdict, "passed", rec.reason)
+    lu.assertEquals(rec.time.method, method)
+    lu.assertEquals(rec.time.batch, method == "batch" and 4 or nil)
+  end
+end
+
+-- Work in the first four launches only: right in all four checked runs, nothing when it is timed.
+function TestTiming:test_work_in_the_first_launches_only_is_caught()
+  local rec = check("__device__ int launches;", [[{
+      if (atomicAdd(&launches, 1) < 4 * n) y[i] = x[i] ^ 1;
+    }]])
+  lu.assertEquals(rec.verdict, "unwritten_output")
+  lu.assertStrContains(rec.reason, "a timed sample was wrong though the checked run was right")
+  lu.assertNil(rec.time)
+end
+
+function TestTiming:test_a_wrong_arm_loses_its_time_and_the_others_keep_theirs()
+  candidate("__device__ int launches;",
+    "{ y[i] = x[i] ^ (atomicAdd(&launches, 1) < n ? 1 : 2); }")
+  local right = path:gsub("%.cu$", "_right.cu")
+  assert(core.write_file(right, 'extern "C" __global__ void add(const int* x, int* y, int n) {\n'
+    .. "  int i = blockIdx.x * blockDim.x + threadIdx.x;\n  if (i < n) y[i] = x[i] ^ 1;\n}\n"))
+  local one = task { impls = {
+    { name = "right", "cuda", right }, { name = "cheat", "cuda", path },
+      { name = "again", "cuda", right },
+  } }
+  local session <close> = judge.session { device = "sim", budget = 0.2 }
+  session:device().gpu_clock = true
+  local records = {}
+  session:run(one, {}, function(rec) records[rec.impl] = rec end)
+  os.remove(right)
+  lu.assertEquals(records.right.verdict, "passed", records.right.reason)
+  lu.assertEquals(records.cheat.verdict, "wrong_result")
+  lu.assertNil(records.cheat.time)
+  lu.assertNil(records.cheat.speedup)
+  lu.assertNotNil(records.right.time)
+  lu.assertNil(records.right.speedup)
+  lu.assertTrue(records.again.speedup.right > 0)
+  lu.assertTrue(records.again.speedup_ci95[1] <= records.again.speedup_ci95[2])
+end
+
+function TestTiming:test_sets_are_bounded_by_memory_and_fill_batches()
+  local function case_of(bytes) return { set_bytes = function() return bytes end } end
+  lu.assertEquals(timing.sets_for(case_of(4096), 1), 16)
+  lu.assertEquals(timing.sets_for(case_of(300 << 20), 1), 3)
+  lu.assertEquals(timing.sets_for(case_of(300 << 20), 8), 8)
+  lu.assertEquals(timing.sets_for(case_of(4 << 30), 1), 2)
+end
+
+function TestTiming:test_an_unknown_method_is_an_error_of_the_task()
+  local ok, e = pcall(timing.method_of, task { time = { method = "warm" } }, {})
+  lu.assertFalse(ok)
+  lu.assertStrContains(e.message, "unknown timing method 'warm'")
+end
+
+function TestTiming:test_throttled_samples_are_dropped_and_counted()
+  local arm = {
+    impl = { name = "a" }, batch = 1, sets = 2, method = "cold", steps = {}, case = {}, known = {},
+    runner = {
+      load = function() return {} end, read = function() return {} end,
+      time = function(_, how)
+        local us = {}
+        for i = 1, #how.sets do us[i] = 10 + i % 3 end
+        return { us = us, health = { throttle_reasons = 0x40 } }
+      end,
+    },
+  }
+  timing.run({ arm }, { budget = 0.01, progress = function() end })
+  lu.assertEquals(arm.failure.verdict, "environment")
+  lu.assertStrContains(arm.failure.reason, "no sample was accepted")
+  lu.assertTrue(arm.discarded > 0)
+end
+
+os.exit(lu.LuaUnit.run())
