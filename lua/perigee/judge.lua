@@ -216,7 +216,6 @@ function Session:verify_steps(arm, sets)
       detail = "nothing to launch, as the task allows" } }
     return nil
   end
-  arm.sets = sets
   local poison = timing.poison()
   local ok, ran, arrays
   ok, failure = arm.runner:setup(list, sets)
