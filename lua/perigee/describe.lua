@@ -26,6 +26,7 @@ local function value_text(value)
     for i, item in ipairs(value) do parts[i] = tostring(item) end
     return table.concat(parts, ", ")
   end
+  if math.type(value) == "float" then return ("%.9g"):format(value) end
   return value == nil and "" or tostring(value)
 end
 
@@ -59,6 +60,22 @@ local function buffer_list(one)
       shape = core.json_array(buffer.shape),
       bytes = buffer.bytes, before = before, text = buffers.text(buffer),
     }
+  end
+  return core.json_array(list)
+end
+
+-- Scalar parameters of all signatures, each once, with their values in the sample case.
+local function scalar_list(task, one)
+  local args, list, seen = task.args and task.args(one.p) or {}, {}, {}
+  for _, parsed in ipairs(task.signatures) do
+    for _, param in ipairs(parsed.params) do
+      if not param.pointer and not seen[param.name] then
+        seen[param.name] = true
+        local value = args[param.name]
+        if value == nil then value = one.p[param.name] end
+        list[#list + 1] = { name = param.name, type = param.type, value = value }
+      end
+    end
   end
   return core.json_array(list)
 end
@@ -114,7 +131,8 @@ function describe.table(task)
     name = task.name, category = task.category, level = task.level, doc = task.doc,
     file = files.shown(task.file or "?"),
     kernel = core.json_array(signatures), params = param_list(task), cells = core.json_array(cells),
-    buffers = buffer_list(one), launch = launches(task, one), shown_at = params.text(one.p),
+    buffers = buffer_list(one), scalars = scalar_list(task, one), launch = launches(task, one),
+    shown_at = params.text(one.p),
     validate = core.json_array(validators_of(task)), time = { method = method, batch = batch },
     impls = impl_list(task), skeleton = skeleton.text(one),
     check = ("perigee check %s FILE.cu"):format(task.name),
@@ -143,15 +161,29 @@ local function say_params(d, out)
     { title = "check" }, { title = "sim" }, { title = "range" }, { title = "meaning" } }, rows))
 end
 
+-- Sizes are shown for one case, the simulator's; naming many parameters would only be noise.
+local function at(d)
+  return #d.shown_at <= 60 and d.shown_at or "the simulator's parameters"
+end
+
 local function say_buffers(d, out)
-  section(out, ("Buffers (sizes at %s)"):format(d.shown_at))
+  section(out, ("Buffers (sizes at %s)"):format(at(d)))
   local rows = {}
   for i, b in ipairs(d.buffers) do
     rows[i] = { b.name, b.role, b.text, units.bytes(b.bytes), b.before }
   end
   out(columns.text({ { title = "name" }, { title = "role" }, { title = "elements" },
     { title = "size", right = true }, { title = "before the run" } }, rows))
-  out("  Inputs must not be written. Outputs hold garbage before each run: write every element.")
+  out("  Inputs must not be written. State is reset before each run. Outputs hold garbage before")
+  out("  each run: every element must be written.")
+end
+
+local function say_scalars(d, out)
+  if #d.scalars == 0 then return end
+  section(out, ("Scalars (values at %s)"):format(at(d)))
+  local rows = {}
+  for i, s in ipairs(d.scalars) do rows[i] = { s.name, s.type, value_text(s.value) } end
+  out(columns.text({ { title = "name" }, { title = "type" }, { title = "value" } }, rows))
 end
 
 local function say_cells(d, out)
@@ -185,7 +217,8 @@ function describe.print(task, out)
   section(out, "Contract")
   for _, text in ipairs(d.kernel) do out("  " .. text) end
   say_buffers(d, out)
-  section(out, ("Launch (at %s)"):format(d.shown_at))
+  say_scalars(d, out)
+  section(out, ("Launch (at %s)"):format(at(d)))
   for _, text in ipairs(d.launch) do out("  " .. text) end
   say_params(d, out)
   say_cells(d, out)

@@ -90,7 +90,9 @@ function explain.work(rec)
 end
 
 --- What the columns of timed records mean.
-function explain.timed_legend(rec)
+-- @tparam table rec a timed record
+-- @tparam[opt] string base the implementation that others are compared with
+function explain.timed_legend(rec, base)
   local lines = {
     "median        time of one run, by the GPU's own clock ("
       .. (METHODS[rec.time.method] or rec.time.method) .. ")",
@@ -102,6 +104,9 @@ function explain.timed_legend(rec)
   end
   if rec.efficiency and rec.efficiency.compute and not rec.efficiency.bandwidth then
     lines[#lines + 1] = "Gflop/s       compulsory operations over the median"
+  end
+  if base then
+    lines[#lines + 1] = ("vs %-10s how many times faster than %s in this run"):format(base, base)
   end
   return lines
 end
@@ -115,8 +120,8 @@ function explain.simulated_legend(shown)
     lines[#lines + 1] = "warp instr.   instructions executed, one for the 32 threads of a warp"
   end
   if shown.sectors then
-    lines[#lines + 1] =
-      "sectors/req   32-byte pieces of memory that one load or store of a warp touches"
+    lines[#lines + 1] = "sectors/req   32-byte sectors of memory that one load or store touches;"
+    lines[#lines + 1] = "              32 different 4-byte values need 4 at least"
   end
   if shown.divergent then lines[#lines + 1] = "divergent     branches that split a warp" end
   if shown.collisions then

@@ -45,8 +45,9 @@ local SIMULATED = {
   { key = "sectors", title = "sectors/req", width = 11,
     has = function(rec) return sum(rec, "requests") > 0 end,
     value = function(rec)
-      return quotient(sum(rec, "sectors"), sum(rec, "requests"),
-        function(q) return ("%.2f"):format(q) end)
+      return quotient(sum(rec, "sectors"), sum(rec, "requests"), function(q)
+        return ("%.2f"):format(q)
+      end)
     end },
   { key = "divergent", title = "divergent", width = 9,
     has = function(rec) return counter(rec, "branches") > 0 end,
@@ -202,7 +203,9 @@ function Run:finish()
   if not self.last then return end
   self.out("")
   local lines = self.how.simulated and explain.simulated_legend(self.shown) or {}
-  if self.last.time then lines = explain.timed_legend(self.last) end
+  if self.last.time then
+    lines = explain.timed_legend(self.last, #self.how.impls > 1 and self.how.impls[1] or nil)
+  end
   for _, line in ipairs(lines) do self.out("  " .. line) end
 end
 
