@@ -33,6 +33,28 @@ typedef struct kernel {
   bound *scratch; /* for launch, after this struct */
 } kernel;
 
+static const char *const option_names[] = {"grid", "block", "args", "shared", "cooperative", NULL};
+enum { GRID, BLOCK, ARGS, SHARED, COOPERATIVE, OPTIONS };
+
+/* What kernel:launch and kernel:bind compare addresses with, instead of looking names up at every
+ * launch. It is their first upvalue; its user value keeps the strings alive. */
+typedef struct known {
+  const void *kernel_meta, *buffer_meta;
+  const char *options[OPTIONS];
+} known;
+
+static const known *known_of(lua_State *L) {
+  return lua_touserdata(L, lua_upvalueindex(1));
+}
+
+/* luaL_testudata with the metatable at hand. */
+static void *test_object(lua_State *L, int arg, const void *meta) {
+  if (lua_type(L, arg) != LUA_TUSERDATA || !lua_getmetatable(L, arg)) return NULL;
+  const void *has = lua_topointer(L, -1);
+  lua_pop(L, 1);
+  return has == meta ? lua_touserdata(L, arg) : NULL;
+}
+
 static size_t bound_bytes(const pg_kernel_info *info) {
   return sizeof(bound) + info->param_bytes +
          8; /* a parameter of unknown size may be written in full */
@@ -98,7 +120,7 @@ static int module_kernel(lua_State *L) {
 }
 
 static kernel *check_kernel(lua_State *L, int arg) {
-  kernel *k = luaL_testudata(L, arg, KERNEL_META);
+  kernel *k = test_object(L, arg, known_of(L)->kernel_meta);
   if (!k) pg_lua_argument(L, arg, "kernel");
   pg_lua_open_device(L, k->owner);
   return k;
@@ -267,7 +289,7 @@ static void pack(lua_State *L, const pg_kernel_info *info, int index, bound *b) 
     break;
   case LUA_TSTRING: fits = put_bytes(to, p, lua_tostring(L, -1), lua_rawlen(L, -1)); break;
   case LUA_TUSERDATA:
-    if ((buffer = pg_lua_test_buffer(L, -1)))
+    if ((buffer = test_object(L, -1, known_of(L)->buffer_meta)))
       fits = put_buffer(L, to, p, b, buffer);
     else if ((array = pg_lua_test_array(L, -1)))
       fits = put_bytes(to, p, array->data, array->bytes);
@@ -277,21 +299,20 @@ static void pack(lua_State *L, const pg_kernel_info *info, int index, bound *b) 
   if (!fits) wrong_argument(L, info, index);
 }
 
-static void pack_all(lua_State *L, int table, const kernel *k, bound *b) {
-  int type = lua_getfield(L, table, "args");
+/* The list on top of the stack as the kernel's arguments. */
+static void pack_all(lua_State *L, const kernel *k, bound *b) {
   pg_error error;
-  if (type != LUA_TNIL && type != LUA_TTABLE) {
+  if (!lua_istable(L, -1)) {
     pg_fail(&error, PG_INVALID, "option 'args': expected a list, got %s", luaL_typename(L, -1));
     pg_lua_raise(L, &error);
   }
-  size_t count = type == LUA_TNIL ? 0 : lua_rawlen(L, -1);
+  size_t count = lua_rawlen(L, -1);
   if (count != (size_t)k->info.param_count) wrong_count(L, &k->info, count);
   for (int i = 0; i < k->info.param_count; i++) {
     lua_rawgeti(L, -1, i + 1);
     pack(L, &k->info, i, b);
     lua_pop(L, 1);
   }
-  lua_pop(L, 1);
 }
 
 /* ---- launches ---- */
@@ -316,45 +337,64 @@ static uint32_t extent(lua_State *L, const char *name) {
   return (uint32_t)value;
 }
 
-/* grid or block: an integer or a list of up to three; absent ones are 1. */
-static void extents(lua_State *L, int table, const char *name, uint32_t out[3]) {
-  int type = lua_getfield(L, table, name);
-  out[0] = out[1] = out[2] = 1;
-  if (type == LUA_TTABLE) {
-    size_t count = lua_rawlen(L, -1);
-    if (count < 1 || count > 3) bad_extent(L, name, "1 to 3 integers");
-    for (size_t i = 0; i < count; i++) {
-      lua_rawgeti(L, -1, (lua_Integer)i + 1);
-      out[i] = extent(L, name);
-      lua_pop(L, 1);
-    }
-  } else {
+/* The value on top of the stack, an integer or a list of up to three; absent ones are 1. */
+static void extents(lua_State *L, const char *name, uint32_t out[3]) {
+  if (!lua_istable(L, -1)) {
     out[0] = extent(L, name);
+    return;
   }
-  lua_pop(L, 1);
+  size_t count = lua_rawlen(L, -1);
+  if (count < 1 || count > 3) bad_extent(L, name, "1 to 3 integers");
+  for (size_t i = 0; i < count; i++) {
+    lua_rawgeti(L, -1, (lua_Integer)i + 1);
+    out[i] = extent(L, name);
+    lua_pop(L, 1);
+  }
 }
 
-/* Fill a launch from the table at 2 of a kernel at 1. */
-static void prepare(lua_State *L, const kernel *k, bound *b) {
-  static const char *const known[] = {"grid", "block", "shared", "cooperative", "args", NULL};
-  if (!lua_istable(L, 2)) pg_lua_argument(L, 2, "table {grid=, block=, args={...}}");
-  pg_lua_check_options(L, 2, known);
-  b->owner = k->owner;
-  b->launch = (pg_launch){.kernel = k->kernel,
-                          .params = b->params,
-                          .param_bytes = k->info.param_bytes,
-                          .cooperative = pg_lua_option_boolean(L, 2, "cooperative", 0)};
-  b->buffer_count = 0;
-  extents(L, 2, "grid", b->launch.grid);
-  extents(L, 2, "block", b->launch.block);
+static uint32_t shared_bytes(lua_State *L) {
+  pg_error error;
   lua_Integer shared = pg_lua_option_integer(L, 2, "shared", 0);
   if (shared < 0 || shared > UINT32_MAX) {
-    pg_error error;
     pg_fail(&error, PG_RANGE, "option 'shared': %lld bytes", (long long)shared);
     pg_lua_raise(L, &error);
   }
-  b->launch.shared = (uint32_t)shared;
-  pack_all(L, 2, k, b);
+  return (uint32_t)shared;
+}
+
+/* Option whose name is the string at -2: short strings exist once in Lua, so addresses tell them
+ * apart. */
+static int option_at(lua_State *L) {
+  const char *const *names = known_of(L)->options;
+  const char *key = lua_type(L, -2) == LUA_TSTRING ? lua_tostring(L, -2) : NULL;
+  int option = 0;
+  while (option < OPTIONS && names[option] != key) option++;
+  return option;
+}
+
+/* Fill a launch from the table at 2 of a kernel at 1, in one pass: this is the hot path of
+ * kernel:launch. */
+static void prepare(lua_State *L, const kernel *k, bound *b) {
+  bool args = k->info.param_count == 0;
+  if (!lua_istable(L, 2)) pg_lua_argument(L, 2, "table {grid=, block=, args={...}}");
+  b->owner = k->owner;
+  b->buffer_count = 0;
+  b->launch = (pg_launch){.kernel = k->kernel,
+                          .grid = {1, 1, 1},
+                          .block = {1, 1, 1},
+                          .params = b->params,
+                          .param_bytes = k->info.param_bytes};
+  for (lua_pushnil(L); lua_next(L, 2); lua_pop(L, 1)) {
+    switch (option_at(L)) {
+    case GRID: extents(L, "grid", b->launch.grid); break;
+    case BLOCK: extents(L, "block", b->launch.block); break;
+    case ARGS: pack_all(L, k, b), args = true; break;
+    case SHARED: b->launch.shared = shared_bytes(L); break;
+    case COOPERATIVE: b->launch.cooperative = pg_lua_option_boolean(L, 2, "cooperative", 0); break;
+    default: pg_lua_check_options(L, 2, option_names); /* raises */
+    }
+  }
+  if (!args) wrong_count(L, &k->info, 0);
 }
 
 static int run(lua_State *L, const bound *b) {
@@ -404,6 +444,21 @@ static int kernel_bind(lua_State *L) {
   return 1;
 }
 
+/* With the kernels' metatable on top of the stack: push what its methods know. */
+static void push_known(lua_State *L) {
+  known *k = lua_newuserdatauv(L, sizeof *k, 1);
+  k->kernel_meta = lua_topointer(L, -2);
+  luaL_getmetatable(L, PG_BUFFER_META);
+  k->buffer_meta = lua_topointer(L, -1);
+  lua_pop(L, 1);
+  lua_createtable(L, OPTIONS, 0);
+  for (int i = 0; i < OPTIONS; i++) {
+    k->options[i] = lua_pushstring(L, option_names[i]);
+    lua_rawseti(L, -2, i + 1);
+  }
+  lua_setiuservalue(L, -2, 1);
+}
+
 void pg_bind_kernel(lua_State *L) {
   static const luaL_Reg module_methods[] = {
       {"kernel", module_kernel}, {"kernels", module_kernels}, {NULL, NULL}};
@@ -412,6 +467,12 @@ void pg_bind_kernel(lua_State *L) {
       {"launch", kernel_launch}, {"bind", kernel_bind}, {"info", kernel_info}, {NULL, NULL}};
   static const luaL_Reg nothing[] = {{NULL, NULL}};
   pg_lua_make_meta(L, MODULE_META, module_methods, module_metamethods);
-  pg_lua_make_meta(L, KERNEL_META, kernel_methods, nothing);
   pg_lua_make_meta(L, BOUND_META, NULL, nothing);
+  luaL_newmetatable(L, KERNEL_META);
+  push_known(L);
+  luaL_newlibtable(L, kernel_methods);
+  lua_insert(L, -2);
+  luaL_setfuncs(L, kernel_methods, 1);
+  lua_setfield(L, -2, "__index");
+  lua_pop(L, 1);
 }
