@@ -19,8 +19,10 @@ static void *open_in(const char *folder, const char *name) {
   return dlopen(path, RTLD_NOW);
 }
 
-static void *open_library(void) {
+/* NULL, and why, when it is nowhere. */
+static void *open_library(char *why, size_t why_bytes) {
   void *library = dlopen("libcuda.so.1", RTLD_NOW);
+  if (!library) snprintf(why, why_bytes, "%s", dlerror());
   for (size_t i = 0; !library && i < sizeof driver_folders / sizeof *driver_folders; i++) {
     library = open_in(driver_folders[i], "libcuda.so.1");
     /* libcuda opens its PTX compiler by bare name, which the loader could not find either. */
@@ -81,10 +83,10 @@ pg_code pg_driver_open(pg_driver *out, pg_error *error) {
   /* Lazy loading would move a kernel's upload into its first, timed launch. Read by cuInit, once.
    */
   setenv("CUDA_MODULE_LOADING", "EAGER", 1);
-  void *library = open_library();
+  char why[256];
+  void *library = open_library(why, sizeof why);
   if (!library) {
-    const char *why = dlerror();
-    pg_fail(error, PG_ENVIRONMENT, "no CUDA driver: %s", why ? why : "libcuda.so.1 does not load");
+    pg_fail(error, PG_ENVIRONMENT, "no CUDA driver: %s", why);
     return pg_hint(error, "install the NVIDIA driver, or use --device sim:check, which needs none");
   }
   pg_code code = pg_driver_resolve(out, find_symbol, library, error);
@@ -107,7 +109,8 @@ bool pg_driver_present(void) {
     node = glob(nodes[i], GLOB_NOSORT, NULL, &found) == 0;
     if (node) globfree(&found);
   }
-  return node && !hidden() && open_library() != NULL;
+  char why[256];
+  return node && !hidden() && open_library(why, sizeof why) != NULL;
 }
 
 const char *pg_driver_name(const pg_driver *driver, cu_result result) {

@@ -13,8 +13,10 @@ enum { LOG_BYTES = 8192 };
 
 /* ---- what the driver's refusal of an image means ---- */
 
-/* The oldest CUDA whose driver reads PTX of this version (PTX ISA, release history). */
+/* The oldest CUDA whose driver reads PTX of this version (PTX ISA, release history); 0 when not
+ * known. */
 static int cuda_for_ptx(int major, int minor) {
+  if (major < 7 || major > 9) return 0;
   if (major == 8 && minor >= 6) return 12000 + 10 * (minor + 1);
   return (major + 4) * 1000 + 10 * minor;
 }
@@ -22,10 +24,12 @@ static int cuda_for_ptx(int major, int minor) {
 static pg_code explain_version(const pg_cuda *cuda, const pg_module *module, pg_error *error) {
   int major = module->scan.version_major, minor = module->scan.version_minor;
   int needs = cuda_for_ptx(major, minor), has = cuda->driver.version;
-  pg_fail(
-      error, PG_UNSUPPORTED,
-      "%s is PTX %d.%d, which needs a driver for CUDA %d.%d or newer; this one is for CUDA %d.%d",
-      module->name, major, minor, needs / 1000, needs % 1000 / 10, has / 1000, has % 1000 / 10);
+  char which[48] = "a newer driver";
+  if (needs)
+    snprintf(which, sizeof which, "a driver for CUDA %d.%d or newer", needs / 1000,
+             needs % 1000 / 10);
+  pg_fail(error, PG_UNSUPPORTED, "%s is PTX %d.%d, which needs %s; this one is for CUDA %d.%d",
+          module->name, major, minor, which, has / 1000, has % 1000 / 10);
   return pg_hint(error, "update the driver, or compile with NVRTC %d.x (PERIGEE_NVRTC=its folder)",
                  has / 1000);
 }
@@ -35,7 +39,7 @@ static pg_code explain_log(const pg_module *module, const char *log, pg_code cod
                            pg_error *error) {
   const char *line = strstr(log, ", line ");
   int number = line ? atoi(line + 7) : 0;
-  const char *what = line ? strchr(line, ';') : NULL;
+  const char *what = line ? strchr(line, ':') : NULL; /* after "error" or "fatal", padded */
   what = what ? what + 1 : log;
   while (isspace((unsigned char)*what)) what++;
   int length = (int)strcspn(what, "\n");
