@@ -46,6 +46,8 @@ MODULE_NAMES := $(sort $(patsubst tasks/%.c,%,$(wildcard tasks/*/*.c)) \
                        $(patsubst tasks/%/,%,$(dir $(wildcard tasks/*/*/*.c))))
 MODULES := $(MODULE_NAMES:%=$(BUILD)/lib/%.so)
 CTESTS := $(patsubst tests/c/%.c,$(BUILD)/tests/%,$(wildcard tests/c/test_*.c))
+# Programs of tests/gpu; check_abi.c there is only compiled.
+GPUTESTS := $(patsubst tests/gpu/%.c,$(BUILD)/tests/gpu/%,$(filter-out %/check_abi.c,$(wildcard tests/gpu/*.c)))
 
 # For sub-makes that build something whole: all cores, whatever -j the user gave this one.
 PARALLEL = $(MAKE) -s --no-print-directory $$([[ $$MAKEFLAGS == *-j* ]] || echo -j$$(nproc))
@@ -64,7 +66,7 @@ test: deps-test ## install what is missing, build, run every test (ONLY=pattern:
 	@BUILD=$(BUILD) CC="$(CC)" tests/run $(ONLY)
 
 .PHONY: test-gpu
-test-gpu: build ## tests that need an NVIDIA GPU
+test-gpu: build $(GPUTESTS) ## tests that need an NVIDIA GPU
 	@tests/gpu/run
 
 .PHONY: data
@@ -151,7 +153,12 @@ $(BUILD)/tests/%: tests/c/%.c $(CORE) $(BUILD)/flags
 	@mkdir -p $(@D)
 	@$(CC) $(ALL_CFLAGS) -Ihost -MMD -MP -o $@ $< $(CORE) -rdynamic $(LIBS) -lcmocka
 
--include $(OBJECTS:.o=.d) $(MODULE_SOURCES:%.c=$(BUILD)/obj/%.d) $(CTESTS:=.d) $(FUZZERS:%=$(BUILD)/fuzz_%.d)
+# No cmocka: they run from `make dist` on a machine that has nothing but a driver.
+$(BUILD)/tests/gpu/%: tests/gpu/%.c $(CORE) $(BUILD)/flags
+	@mkdir -p $(@D)
+	@$(CC) $(ALL_CFLAGS) -Ihost -MMD -MP -o $@ $< $(CORE) -rdynamic $(LIBS)
+
+-include $(OBJECTS:.o=.d) $(MODULE_SOURCES:%.c=$(BUILD)/obj/%.d) $(CTESTS:=.d) $(GPUTESTS:=.d) $(FUZZERS:%=$(BUILD)/fuzz_%.d)
 
 # ---- dependencies: what they are and which package has them is in .ci/deps ----------------------------------------
 
@@ -178,7 +185,7 @@ C_FILES = $(wildcard host/*.[ch] host/*/*.[ch] tasks/*/*.[ch] tasks/*/*/*.[ch] t
 
 .PHONY: lint lint-c lint-lua format
 lint: lint-c lint-lua ## clang-format, luacheck, shellcheck
-	@shellcheck -x $(wildcard .ci/* tests/run tests/shell/*.sh)
+	@shellcheck -x $(wildcard .ci/* tests/run tests/shell/*.sh) tests/gpu/run tests/gpu/bench_check
 
 lint-c:
 	@! clang-format --dry-run -Werror $(C_FILES) 2>&1 | grep error:
@@ -192,7 +199,7 @@ format: ## reformat the C files
 # ---- packages -------------------------------------------------------------------------------------------------------
 
 .PHONY: dist
-dist: build ## relocatable folder in dist/ for a machine with nothing but a driver (NVRTC=1: with the compiler)
+dist: build $(GPUTESTS) ## relocatable folder in dist/ for a machine with nothing but a driver (NVRTC=1: with the compiler)
 	@CC="$(CC)" NVRTC=$(NVRTC) .ci/dist $(BUILD) dist/perigee-$(VERSION)-$(ARCH)
 
 SHARE = $(DESTDIR)$(PREFIX)/share/perigee

@@ -692,7 +692,7 @@ static void wrong_ptx_gives_its_line(void **state) {
   fake.load_log = "ptxas application ptx input, line 12; error   : Unknown symbol 'x'\nptxas fatal";
   assert_int_equal(device->ops->load(device, ptx, sizeof ptx - 1, "k.ptx", &module, &error),
                    PG_SYNTAX);
-  assert_string_equal(error.message, "k.ptx:12: error   : Unknown symbol 'x'");
+  assert_string_equal(error.message, "k.ptx:12: Unknown symbol 'x'");
   assert_string_equal(error.where, "k.ptx:12");
   fake.load = PG_CU_NO_BINARY_FOR_GPU;
   assert_int_equal(device->ops->load(device, ptx, sizeof ptx - 1, "k.ptx", &module, &error),
