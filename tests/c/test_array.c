@@ -59,6 +59,8 @@ static void impossible_shapes_are_refused(void **state) {
   assert_int_equal(pg_array_new(&a, &dtype, 1, (int64_t[]){-1}, &e), PG_RANGE);
   assert_non_null(strstr(e.message, "negative"));
   assert_int_equal(pg_array_new(&a, &dtype, 2, (int64_t[]){INT64_MAX, 2}, &e), PG_RANGE);
+  const int64_t wraps_to_0[] = {INT64_C(1) << 32, INT64_C(1) << 32};
+  assert_int_equal(pg_array_new(&a, &dtype, 2, wraps_to_0, &e), PG_RANGE);
   assert_int_equal(pg_array_new(&a, &dtype, 1, (int64_t[]){INT64_MAX}, &e), PG_RANGE);
   assert_int_equal(pg_array_new(&a, &dtype, 0, (int64_t[]){1}, &e), PG_RANGE);
   assert_int_equal(pg_array_new(&a, &dtype, 9, (int64_t[]){1, 1, 1, 1, 1, 1, 1, 1, 1}, &e),
@@ -112,6 +114,17 @@ static void an_element_depends_on_its_index_only(void **state) {
     check_prefix((pg_scalar)s, PG_DIST_UNIFORM);
     check_prefix((pg_scalar)s, PG_DIST_NORMAL);
   }
+}
+
+static void random_bools_are_0_or_1(void **state) {
+  (void)state;
+  pg_random r = defaults;
+  r.dist = PG_DIST_BITS;
+  pg_array a = make(PG_BOOL, 1000);
+  pg_array_random(&a, &r, NULL);
+  for (size_t i = 0; i < 1000; i++)
+    assert_int_equal(((uint8_t *)a.data)[i], pg_rng_u32(7, 3, i) & 1);
+  pg_array_free(&a);
 }
 
 static void elements_are_those_of_rng(void **state) {
@@ -415,6 +428,7 @@ int main(void) {
       cmocka_unit_test(impossible_shapes_are_refused),
       cmocka_unit_test(a_view_does_not_own),
       cmocka_unit_test(an_element_depends_on_its_index_only),
+      cmocka_unit_test(random_bools_are_0_or_1),
       cmocka_unit_test(elements_are_those_of_rng),
       cmocka_unit_test(uniform_stays_in_its_interval),
       cmocka_unit_test(uniform_has_the_right_mean_and_variance),

@@ -264,6 +264,7 @@ static void numbers_become_integers_towards_zero_and_wrap(void **state) {
   assert_true(stored_f64(PG_U64, 0x1p64 - 2048) == 0x1p64 - 2048);
   assert_true(stored_f64(PG_U64, -1) == 0x1p64); /* 2^64 - 1 as binary64 */
   assert_true(stored_f64(PG_I64, 0x1p63) == -0x1p63);
+  assert_true(stored_f64(PG_I64, -0x1p63 - 2048) == 0x1p63 - 2048);
   assert_true(stored_f64(PG_I64, 0x1p200) == 0);
   assert_true(stored_f64(PG_I32, NAN) == 0);
   assert_true(stored_f64(PG_U64, -INFINITY) == 0);

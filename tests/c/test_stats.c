@@ -203,6 +203,22 @@ static void a_round_is_a_ratio_of_resampled_medians(void **state) {
   }
 }
 
+/* 81 rounds: the quantiles 0.025 and 0.975 are the third smallest and the third largest ratio. */
+static void the_interval_holds_95_percent_of_the_rounds(void **state) {
+  (void)state;
+  const double a[] = {1, 2, 3, 5, 8, 13, 21, 34, 55}, b[] = {2, 3, 5, 7, 11, 13, 17, 19};
+  double ratio, ci[2];
+  int below = 0, above = 0, ends = 0;
+  pg_ratio(a, 9, b, 8, 3, 81, &ratio, ci, NULL);
+  for (uint64_t i = 0; i < 81; i++) {
+    double r = plain_median(a, 9, 2 * i) / plain_median(b, 8, 2 * i + 1);
+    below += r < ci[0];
+    above += r > ci[1];
+    ends += r == ci[0] || r == ci[1];
+  }
+  assert_true(below <= 2 && above <= 2 && below + above + ends >= 6);
+}
+
 /* Two lognormal timing sets whose true ratio of medians is 1.25. */
 static void the_bootstrap_covers_near_95_percent(void **state) {
   (void)state;
@@ -257,6 +273,7 @@ int main(void) {
       cmocka_unit_test(equal_samples_have_ratio_one),
       cmocka_unit_test(a_seed_gives_the_same_interval_again),
       cmocka_unit_test(a_round_is_a_ratio_of_resampled_medians),
+      cmocka_unit_test(the_interval_holds_95_percent_of_the_rounds),
       cmocka_unit_test(the_bootstrap_covers_near_95_percent),
       cmocka_unit_test(bad_samples_are_refused),
   };
