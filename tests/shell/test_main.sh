@@ -1,0 +1,56 @@
+#!/bin/bash
+# The command itself: its version, where it finds its files, how it ends.
+. tests/shell/tap.sh
+perigee=$(realpath "${BUILD:-build}/perigee")
+top=$(mktemp -d)
+trap 'rm -rf "$top"' EXIT
+
+run() { # COMMAND...: its output and its status
+  "$@" 2>&1 </dev/null
+  echo "status $?"
+}
+script() { # TEXT: the name of a file that holds it
+  echo "$1" >"$top/script.lua"
+  echo "$top/script.lua"
+}
+
+check "version" "$(run "$perigee" --version)" "perigee [0-9]*.[0-9]*.[0-9]* (Lua 5.4.[0-9])*status 0"
+start=${EPOCHREALTIME/./}
+for _ in 1 2 3 4 5 6 7 8 9 10; do "$perigee" --version >/dev/null; done
+check "version takes under 10 ms" "$((${EPOCHREALTIME/./} - start < 100000))" 1
+
+cp "$perigee" "$top/perigee"
+check "without its files it says what to set" "$(run env -u PERIGEE_HOME "$top/perigee" list)" \
+  "perigee: no folder with lua/perigee beside or above $top*  set PERIGEE_HOME*status 3"
+check "a wrong PERIGEE_HOME is named" "$(run env PERIGEE_HOME=/nowhere "$perigee" list)" \
+  "perigee: PERIGEE_HOME is '/nowhere', which holds no lua/perigee*status 3"
+mkdir "$top/odd?name" && ln -s "$PWD/lua" "$top/odd?name/lua"
+check "a path that Lua cannot search is refused" "$(run env PERIGEE_HOME="$top/odd?name" "$perigee" list)" \
+  "perigee: the path*contains ';' or '?'*status 3"
+
+core='local core = require "perigee.core"'
+check "an error is message, place and hint, without a traceback" \
+  "$(run "$perigee" "$(script "$core core.error('range', 'too large', 'take less')")")" \
+  "perigee: too large ($top/script.lua:1)
+  take less
+status 2"
+check "what the machine lacks is status 3" \
+  "$(run "$perigee" "$(script "$core core.error('environment', 'no GPU')")")" "perigee: no GPU*status 3"
+check "any other error has a traceback" "$(run "$perigee" "$(script "local t = nil; return t.x")")" \
+  "perigee: *script.lua:1: attempt to index a nil value*stack traceback:*status 2"
+check "an error that fails while it is shown" \
+  "$(run "$perigee" "$(script "error(setmetatable({}, { __tostring = error }))")")" "perigee: *status 2"
+check "runaway recursion" "$(run "$perigee" "$(script 'local function f() return 1 + f() end f()')")" \
+  "perigee: *stack overflow*status 2"
+
+many='for i = 1, 1e6 do print(i) end'
+"$perigee" "$(script "$many")" 2>"$top/errors" | head -n 1 >"$top/head"
+check "a closed pipe ends it" "${PIPESTATUS[0]}" 141
+check "quietly" "$(cat "$top/head" "$top/errors")" 1
+(trap '' PIPE; "$perigee" "$(script "$many")" 2>&1 | head -n 1 >/dev/null; exit "${PIPESTATUS[0]}")
+check "even where the signal was ignored" $? 141
+check "a full disk is an error" "$("$perigee" "$(script 'print(1)')" 2>&1 >/dev/full; echo "status $?")" \
+  "perigee: cannot write the output: No space left on device*status 2"
+check "a script sees its arguments" "$(run "$perigee" "$(script 'print(arg[1], arg[2], #arg)')" a "b c")" \
+  "a*b c*2*status 0"
+finish
