@@ -158,6 +158,12 @@ $(BUILD)/tests/gpu/%: tests/gpu/%.c $(CORE) $(BUILD)/flags
 	@mkdir -p $(@D)
 	@$(CC) $(ALL_CFLAGS) -Ihost -MMD -MP -o $@ $< $(CORE) -rdynamic $(LIBS)
 
+# A driver whose GPU is the simulator, and an NVML that goes with it: tests/shell/test_gpu_path.sh.
+SHIM_OBJECTS := $(filter $(BUILD)/obj/sim/%,$(OBJECTS)) $(addprefix $(BUILD)/obj/,dtype.o error.o narrow.o ptx_scan.o)
+$(BUILD)/tests/shim/lib%.so.1: tests/shim/lib%.c $(SHIM_OBJECTS) $(BUILD)/flags
+	@mkdir -p $(@D)
+	@$(CC) $(ALL_CFLAGS) -Ihost -shared -Wl,-Bsymbolic,-z,defs -o $@ $< $(SHIM_OBJECTS) -lm -lpthread
+
 -include $(OBJECTS:.o=.d) $(MODULE_SOURCES:%.c=$(BUILD)/obj/%.d) $(CTESTS:=.d) $(GPUTESTS:=.d) $(FUZZERS:%=$(BUILD)/fuzz_%.d)
 
 # ---- dependencies: what they are and which package has them is in .ci/deps ----------------------------------------
@@ -181,7 +187,7 @@ deps-nvrtc deps-rust deps-triton deps-sim-peers deps-dev:
 
 # ---- code -----------------------------------------------------------------------------------------------------------
 
-C_FILES = $(wildcard host/*.[ch] host/*/*.[ch] tasks/*/*.[ch] tasks/*/*/*.[ch] tests/c/*.[ch] tests/fuzz/*.[ch] tests/gpu/*.[ch])
+C_FILES = $(wildcard host/*.[ch] host/*/*.[ch] tasks/*/*.[ch] tasks/*/*/*.[ch] tests/c/*.[ch] tests/fuzz/*.[ch] tests/gpu/*.[ch] tests/shim/*.[ch])
 
 .PHONY: lint lint-c lint-lua format
 lint: lint-c lint-lua ## clang-format, luacheck, shellcheck

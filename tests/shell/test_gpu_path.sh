@@ -1,0 +1,24 @@
+#!/bin/bash
+# The GPU path of everything, from the driver's functions up to the judge's verdicts, over a driver whose GPU is the
+# simulator (tests/shim). What only hardware shows is in tests/gpu.
+. tests/shell/tap.sh
+build=${BUILD:-build}
+shim=$build/tests/shim
+make -s BUILD="$build" "$shim/libcuda.so.1" "$shim/libnvidia-ml.so.1"
+
+on_shim() { # COMMAND...: its output and status with that driver
+  LD_LIBRARY_PATH=$PWD/$shim "$@" 2>&1
+  echo "status $?"
+}
+
+out=$(on_shim tests/gpu/run device)
+check "the device from Lua" "$out" "GPU: simulated GPU*, 0 failed*status 0"
+out=$(on_shim tests/gpu/run verdicts)
+check "every candidate gets its verdict" "$out" "*9 passed, 0 failed*status 0"
+out=$(on_shim "$build/perigee" check vector/saxpy tests/candidates/saxpy/right.cu --device cuda:0 --set n=1000 --budget 0.1)
+check "a right candidate is timed by the GPU's clock" "$out" "*passed*time *interval*status 0"
+out=$(on_shim "$build/perigee" doctor)
+check "doctor names the GPU and its driver" "$out" "*cuda:0*simulated GPU*999.0 (CUDA 13.0)*"
+out=$(on_shim "$build/perigee" check vector/saxpy tests/candidates/saxpy/right.cu --device cuda:1)
+check "a GPU that is not there" "$out" "*cuda:1 does not exist: CUDA sees 1 GPU*status 3"
+finish
