@@ -61,8 +61,7 @@ end
 function compile.start(request, arch)
   local job = { request = request, arch = arch or compile.DEFAULT_ARCH }
   if request.lang == "ptx" then
-    job.result = { ptx = request.source, log = "", seconds = 0, cached = false, lowered = {},
-      compiler = "none (PTX)" }
+    job.result = { ptx = request.source, log = "", seconds = 0, cached = false, lowered = {} }
     return job
   end
   job.worker = worker.start("compiler")

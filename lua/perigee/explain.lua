@@ -11,9 +11,25 @@ local METHODS = {
   batch = "batch: several launches, each on fresh state; their time divided by their number",
 }
 
+local LINES_MOST, WIDTH_MOST = 40, 200
+
+-- A text that a candidate had a hand in: nothing in it may steer the terminal or flood it.
+local function tame(line)
+  line = line:gsub("[%c]", function(c) return c == "\t" and "  " or "?" end)
+  return #line > WIDTH_MOST and line:sub(1, WIDTH_MOST) .. " ..." or line
+end
+
 local function add(lines, text, indent)
+  local count = 0
   for line in (text .. "\n"):gmatch("([^\n]*)\n") do
-    if line:find("%S") then lines[#lines + 1] = indent .. line end
+    if line:find("%S") then
+      count = count + 1
+      if count <= LINES_MOST then lines[#lines + 1] = indent .. tame(line) end
+    end
+  end
+  if count > LINES_MOST then
+    local rest = count - LINES_MOST
+    lines[#lines + 1] = ("%s... %d lines more (--json has them all)"):format(indent, rest)
   end
 end
 
@@ -37,7 +53,7 @@ local function finding_lines(lines, finding, reason, indent)
   local said = reason or ""
   for line in ((finding.text or "") .. "\n"):gmatch("([^\n]*)\n") do
     if line:find("%S") and not said:find(line, 1, true) then
-      lines[#lines + 1] = indent .. line
+      lines[#lines + 1] = indent .. tame(line)
       said = said .. "\n" .. line
     end
   end

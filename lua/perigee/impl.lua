@@ -7,6 +7,8 @@ local files = require "perigee.files"
 
 local impl = {}
 
+local SOURCE_MOST = 16 << 20 -- bytes; a larger source is a compile bomb
+
 local LANGUAGES = { cu = "cuda", ptx = "ptx" }
 local LATER = { rs = "Rust", py = "Triton" }
 
@@ -90,6 +92,13 @@ function impl.candidate(path)
   return { name = files.basename(path), lang = lang, path = found, shown = path, where = path }
 end
 
+-- Sources travel as JSON, which holds UTF-8 only: what is no text, as in comments of old encodings,
+-- becomes "?", and a compiler complains about the rest.
+local function as_text(source)
+  if utf8.len(source) and not source:find("%z") then return source end
+  return (source:gsub("[%z\128-\255]", "?"))
+end
+
 --- What to compile for parameters p: macros may depend on them.
 -- @treturn table {source, name, options, expressions, lang}
 function impl.request(one, p)
@@ -99,7 +108,8 @@ function impl.request(one, p)
   for _, folder in ipairs(one.include or {}) do include[#include + 1] = folder end
   local kernel = type(one.kernel) == "string" and not one.kernel:find("%(") and one.kernel or nil
   return {
-    lang = one.lang, source = files.read(one.path), name = one.shown, path = one.path,
+    lang = one.lang, source = as_text(files.read(one.path, SOURCE_MOST)), name = one.shown,
+    path = one.path,
     options = one.lang == "cuda" and impl.options({ define = define, include = include,
       options = one.options }, one.where) or {},
     expressions = kernel and kernel:find("<", 1, true) and { kernel } or {},

@@ -4,9 +4,9 @@
 -- @module perigee.judge
 
 local core = require "perigee.core"
+local builds = require "perigee.builds"
 local case = require "perigee.case"
 local compile = require "perigee.compile"
-local errors = require "perigee.errors"
 local impl = require "perigee.impl"
 local params = require "perigee.params"
 local plan = require "perigee.plan"
@@ -14,6 +14,7 @@ local pool = require "perigee.pool"
 local record = require "perigee.record"
 local timing = require "perigee.timing"
 local validate = require "perigee.validate"
+local verdict = require "perigee.verdict"
 
 local Session = {}
 Session.__index = Session
@@ -38,8 +39,9 @@ function judge.session(how)
   local self = setmetatable({
     spec = how.device, timeout = how.timeout or 20, budget = how.budget or 0.5,
     seed = how.seed or judge.fresh_seed(), progress = how.progress or function() end,
-    method = how.method, arch = compile.DEFAULT_ARCH, builds = {}, cases = {},
+    method = how.method, cases = {},
   }, Session)
+  self.builds = builds.new(compile.DEFAULT_ARCH, self.progress)
   self.sim = self.spec:match("^sim") ~= nil
   self.purpose = self.sim and "sim" or "default"
   math.randomseed(judge.fresh_seed())
@@ -66,64 +68,14 @@ function Session:device()
   return self.info
 end
 
--- ---- compiling ----
-
-local function build_key(request)
-  return core.json_encode { request.path, request.lang, core.sha256(request.source),
-    table.concat(request.options, "\n"), table.concat(request.expressions, "\n") }
-end
-
-local function request_of(arm)
-  local ok, request = errors.catch("io", impl.request, arm.impl, arm.p)
-  if not ok then errors.again(request, arm.impl.where) end
-  return request
-end
-
--- Start the compilations that are new, at most one a core at a time, and hand each arm its result.
-function Session:build(arms)
-  local window = math.max(1, core.cpu_count())
-  for first = 1, #arms, window do
-    local started = {}
-    for i = first, math.min(#arms, first + window - 1) do
-      local arm = arms[i]
-      arm.request = request_of(arm)
-      arm.source_sha = core.sha256(arm.request.source)
-      arm.key = build_key(arm.request)
-      if not self.builds[arm.key] then
-        self.progress("compiling " .. arm.impl.shown)
-        self.builds[arm.key] = { job = compile.start(arm.request, self.arch) }
-        started[#started + 1] = self.builds[arm.key]
-      end
-    end
-    for _, built in ipairs(started) do built.result, built.error = compile.finish(built.job) end
-  end
-end
-
--- The guess of the architecture was wrong: compile again for the real one.
-function Session:settle_arch(arms)
+-- Compile for the arms; a wrong guess of the architecture is put right when the device is open.
+function Session:build(arms, meanwhile)
+  self.builds:compile(arms, meanwhile)
   local info = self:device()
   local arch = info.kind == "cuda" and compile.arch_of(info) or compile.DEFAULT_ARCH
-  if arch == self.arch then return end
-  self.arch, self.builds = arch, {}
-  self:build(arms)
-end
-
-local function compile_failure(e)
-  local word = e.code == "environment" and "environment" or e.code == "unsupported"
-    and "unsupported"
-    or "compile_error"
-  return {
-    verdict = word, reason = e.message, hint = e.hint, log = e.log,
-    findings = { { kind = word, text = e.message, where = e.where } },
-  }
-end
-
-function Session:take_builds(arms)
-  for _, arm in ipairs(arms) do
-    local built = self.builds[arm.key]
-    arm.built, arm.failure = built.result, built.error and compile_failure(built.error) or nil
-    arm.ptx = built.result and built.result.ptx
-  end
+  if arch == self.builds.arch then return end
+  self.builds.arch = arch
+  self.builds:compile(arms)
 end
 
 -- ---- one arm ----
@@ -285,12 +237,12 @@ end
 -- One cell: the same inputs for every arm; all are right or wrong before any is timed.
 function Session:run_cell(task, arms, p, number)
   local title = arms[1].cell and arms[1].cell.name or task.name
-  self:build(arms)
-  self:settle_arch(arms)
-  self:take_builds(arms)
-  self.progress(title .. ": making inputs and expected values")
-  local one = case.make(task, p, self:seed_of(number))
-  one:expected()
+  local one
+  self:build(arms, function()
+    self.progress(title .. ": making inputs and expected values")
+    one = case.make(task, p, self:seed_of(number))
+    one:expected()
+  end)
   local sets = self:sets_for(one)
   for _, arm in ipairs(arms) do
     arm.case = one
@@ -342,16 +294,40 @@ local function at(one, which)
   return ("%s (%s)"):format(params.text(one.p, params.names(one.task.params)), which)
 end
 
+function Session:check_case(task, index, number, set)
+  return self:case(task, { purpose = "check", index = index, set = set },
+    SEED_CHECK + index * judge.CHECK_SEEDS + number)
+end
+
+function Session:timed_case(task, set)
+  return self:case(task, { purpose = self.purpose, set = set }, SEED_TIMED)
+end
+
+-- Inputs and expected values of all cases, made while the driver and the compiler are busy.
+function Session:prepare_cases(task, set)
+  self.progress("making inputs and expected values")
+  for index = 1, params.check_count(task.params) do
+    for number = 1, judge.CHECK_SEEDS do self:check_case(task, index, number, set):expected() end
+  end
+  self:timed_case(task, set):expected()
+end
+
+-- Where the candidate failed, when a case was what it failed at.
+local function failed_at(failure, where)
+  local refused = failure.verdict == "launch_error" and not failure.findings[1]
+  local early = failure.verdict == "compile_error" or verdict.status(failure.verdict) == 3
+  return not refused and not early and where or nil
+end
+
 -- Every check size with every seed.
 function Session:check_cases(arm, task, set)
   for index = 1, params.check_count(task.params) do
     for number = 1, judge.CHECK_SEEDS do
-      arm.case = self:case(task, { purpose = "check", index = index, set = set },
-        SEED_CHECK + index * judge.CHECK_SEEDS + number)
+      arm.case = self:check_case(task, index, number, set)
       local where = at(arm.case, ("inputs %d of %d"):format(number, judge.CHECK_SEEDS))
       self.progress("checking " .. where)
       arm.failure = self:verify(arm, 1)
-      arm.failed_at = arm.failure and where or nil
+      arm.failed_at = arm.failure and failed_at(arm.failure, where)
       if arm.failure then return end
     end
   end
@@ -359,11 +335,11 @@ end
 
 -- The size that is timed, with inputs that no earlier case had.
 function Session:check_timed(arm, task, set)
-  arm.case = self:case(task, { purpose = self.purpose, set = set }, SEED_TIMED)
+  arm.case = self:timed_case(task, set)
   local where = at(arm.case, "the timed size")
   self.progress("checking " .. where)
   arm.failure = self:verify(arm, self:sets_for(arm.case))
-  arm.failed_at = arm.failure and where or nil
+  arm.failed_at = arm.failure and failed_at(arm.failure, where)
   if not arm.failure then self:time { arm } end
 end
 
@@ -377,11 +353,8 @@ function Session:check(task, candidate, how)
   validate.prepare(task)
   local arm = { impl = candidate, cases = 0 }
   arm.p = task:resolve { purpose = self.purpose, set = how.set }
-  self:build { arm }
-  self:settle_arch { arm }
-  self:take_builds { arm }
-  arm.case = self:case(task, { purpose = "check", set = how.set },
-    SEED_CHECK + judge.CHECK_SEEDS + 1)
+  self:build({ arm }, function() self:prepare_cases(task, how.set) end)
+  arm.case = self:check_case(task, 1, 1, how.set)
   if not arm.failure then self:check_cases(arm, task, how.set) end
   if not arm.failure then self:check_timed(arm, task, how.set) end
   if arm.runner then self.pool:release(arm.runner) end

@@ -47,8 +47,12 @@ local function kernel_facts(arm)
 end
 
 local function environment(health)
-  if not health or not health.sm_clock_mhz then return nil end
-  return { clock = health.sm_clock_mhz, temp = health.temperature_c, power = health.power_mw }
+  if not health then return nil end
+  local power = known(health.power_mw)
+  return {
+    clock = known(health.sm_clock_mhz), temp = known(health.temperature_c),
+    power = power and power / 1000, -- MHz, degrees Celsius, watts
+  }
 end
 
 --- Build the record of one arm.

@@ -1,0 +1,83 @@
+--- The compilations of a session: each source with its options once, several at a time, while the
+-- judge does something else.
+-- @module perigee.builds
+
+local core = require "perigee.core"
+local compile = require "perigee.compile"
+local errors = require "perigee.errors"
+local impl = require "perigee.impl"
+
+local Builds = {}
+Builds.__index = Builds
+
+local builds = {}
+
+--- @tparam string arch "compute_90"
+-- @tparam function progress called with a text
+function builds.new(arch, progress)
+  return setmetatable({ arch = arch, progress = progress, done = {} }, Builds)
+end
+
+local function key_of(request, arch)
+  return core.json_encode { arch, request.path, request.lang, core.sha256(request.source),
+    table.concat(request.options, "\n"), table.concat(request.expressions, "\n") }
+end
+
+-- An error of a source or a compiler as a failure of the arm.
+local function failure_of(e)
+  local word = (e.code == "environment" or e.code == "unsupported") and e.code or "compile_error"
+  return {
+    verdict = word, reason = e.message, hint = e.hint, log = e.log,
+    findings = { { kind = word, text = e.message, where = e.where } },
+  }
+end
+
+-- What the arm compiles. A source that cannot be read is the candidate's fault, not the end of the
+-- run.
+local function prepare(arm, arch)
+  local ok, request = errors.catch("io", impl.request, arm.impl, arm.p)
+  if not ok and (request.code == "io" or request.code == "range") then
+    arm.request, arm.key, arm.source_sha, arm.failure = nil, nil, nil, failure_of(request)
+    return
+  end
+  if not ok then errors.again(request, arm.impl.where) end
+  arm.request = request
+  arm.source_sha = core.sha256(request.source)
+  arm.key = key_of(request, arch)
+end
+
+-- Start what is new among arms[first..last]. @treturn table list of builds under way
+function Builds:start(arms, first, last)
+  local started = {}
+  for i = first, last do
+    local arm = arms[i]
+    prepare(arm, self.arch)
+    if arm.key and not self.done[arm.key] then
+      self.progress("compiling " .. arm.impl.shown)
+      self.done[arm.key] = { job = compile.start(arm.request, self.arch) }
+      started[#started + 1] = self.done[arm.key]
+    end
+  end
+  return started
+end
+
+--- Compile what the arms need; each gets request, key, source_sha, and built and ptx or failure.
+-- @tparam table arms
+-- @tparam[opt] function meanwhile called while the first compilers work
+function Builds:compile(arms, meanwhile)
+  local window = math.max(1, core.cpu_count())
+  for first = 1, #arms, window do
+    local started = self:start(arms, first, math.min(#arms, first + window - 1))
+    if first == 1 and meanwhile then meanwhile() end
+    for _, built in ipairs(started) do built.result, built.error = compile.finish(built.job) end
+  end
+  for _, arm in ipairs(arms) do
+    local built = arm.key and self.done[arm.key]
+    if built then
+      arm.built, arm.failure = built.result, built.error and failure_of(built.error) or nil
+      arm.ptx = built.result and built.result.ptx
+    end
+  end
+end
+
+return builds
