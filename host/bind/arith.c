@@ -13,6 +13,7 @@ static pg_operand check_operand(lua_State *L, int arg) {
 
 static int push_result(lua_State *L, pg_arith_op op, pg_operand a, pg_operand b) {
   const pg_array *like = a.array ? a.array : b.array;
+  if (!like) pg_lua_argument(L, 1, "array"); /* called by hand, not as an operator */
   pg_dtype f64 = pg_dtype_of(PG_F64);
   pg_error error;
   pg_array *out = pg_lua_new_array(L, &f64, like->ndim, like->shape);

@@ -1,12 +1,10 @@
-/* Arrays in Lua: a[i] is flat and 0-based, #a counts elements, methods do whole-array work in C.
+/* Arrays in Lua: a[i] is flat and 0-based, #a counts elements; their contents are set in C.
  * The userdata holds a pg_array; a view keeps what it looks at alive as its user value. */
 #include "bind.h"
 #include "value.h"
-#include "../hash.h"
 
 #include <limits.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* ---- the userdata ---- */
@@ -76,10 +74,6 @@ static int array_gc(lua_State *L) {
   return 0;
 }
 
-static char *element(const pg_array *array, size_t index) {
-  return (char *)array->data + index * array->dtype.size;
-}
-
 /* ---- a[i], a[i] = v, fields ---- */
 
 /* Upvalue 1 is the metatable: one pointer comparison instead of a look-up by name. */
@@ -144,7 +138,7 @@ static int array_index(lua_State *L) {
     lua_Integer index = lua_tointegerx(L, 2, &is_integer);
     if (!is_integer) return bad_key(L);
     if ((lua_Unsigned)index >= array->count) return out_of_range(L, array, index);
-    pg_lua_push_element(L, &array->dtype, element(array, (size_t)index));
+    pg_lua_push_element(L, &array->dtype, pg_element(array, (size_t)index));
     return 1;
   }
   if (lua_type(L, 2) != LUA_TSTRING) return bad_key(L);
@@ -159,7 +153,7 @@ static int array_newindex(lua_State *L) {
   lua_Integer index = lua_type(L, 2) == LUA_TNUMBER ? lua_tointegerx(L, 2, &is_integer) : 0;
   if (!is_integer) return bad_key(L);
   if ((lua_Unsigned)index >= array->count) return out_of_range(L, array, index);
-  pg_lua_read_element(L, 3, &array->dtype, element(array, (size_t)index));
+  pg_lua_read_element(L, 3, &array->dtype, pg_element(array, (size_t)index));
   return 0;
 }
 
@@ -203,15 +197,14 @@ static size_t flat_index(lua_State *L, const pg_array *array) {
 
 static int array_get(lua_State *L) {
   const pg_array *array = pg_lua_check_array(L, 1, -1);
-  pg_lua_push_element(L, &array->dtype, element(array, flat_index(L, array)));
+  pg_lua_push_element(L, &array->dtype, pg_element(array, flat_index(L, array)));
   return 1;
 }
 
 static int array_set(lua_State *L) {
   const pg_array *array = pg_lua_check_array(L, 1, -1);
   size_t flat = flat_index(L, array);
-  luaL_checkany(L, 2 + array->ndim);
-  pg_lua_read_element(L, 2 + array->ndim, &array->dtype, element(array, flat));
+  pg_lua_read_element(L, 2 + array->ndim, &array->dtype, pg_element(array, flat));
   lua_settop(L, 1);
   return 1;
 }
@@ -230,7 +223,6 @@ static void spread(const pg_array *array) {
 
 static int array_fill(lua_State *L) {
   const pg_array *array = pg_lua_check_array(L, 1, -1);
-  luaL_checkany(L, 2);
   if (array->count) {
     pg_lua_read_element(L, 2, &array->dtype, array->data);
     spread(array);
@@ -312,178 +304,6 @@ static int array_copy_from(lua_State *L) {
   return 1;
 }
 
-/* ---- new arrays from old ---- */
-
-static int array_copy(lua_State *L) {
-  const pg_array *array = pg_lua_check_array(L, 1, -1);
-  const pg_array *copy = pg_lua_new_array(L, &array->dtype, array->ndim, array->shape);
-  if (array->bytes) memcpy(copy->data, array->data, array->bytes);
-  return 1;
-}
-
-/* a:reshape(shape): a view with another shape of the same number of elements. */
-static int array_reshape(lua_State *L) {
-  pg_array *array = pg_lua_check_array(L, 1, -1), trial = *array;
-  int64_t shape[PG_DIM_MAX];
-  int ndim = pg_lua_check_shape(L, 2, shape);
-  pg_error error;
-  if (pg_array_reshape(&trial, ndim, shape, &error)) return pg_lua_raise(L, &error);
-  pg_lua_view_array(L, &array->dtype, ndim, shape, array->data, 1);
-  return 1;
-}
-
-static int array_cast(lua_State *L) {
-  const pg_array *array = pg_lua_check_array(L, 1, -1);
-  pg_dtype dtype;
-  pg_lua_check_dtype(L, 2, &dtype);
-  pg_array *out = pg_lua_new_array(L, &dtype, array->ndim, array->shape);
-  pg_error error;
-  if (pg_array_convert(array, out, &error)) return pg_lua_raise(L, &error);
-  return 1;
-}
-
-/* a:slice(first, count): a view of flat elements first .. first + count - 1. */
-static int array_slice(lua_State *L) {
-  const pg_array *array = pg_lua_check_array(L, 1, -1);
-  lua_Integer first = pg_lua_check_integer(L, 2), count = pg_lua_check_integer(L, 3);
-  lua_Integer all = (lua_Integer)array->count;
-  if (first < 0 || count < 0 || first > all || count > all - first) {
-    pg_error error;
-    pg_fail(&error, PG_RANGE, "slice of %lld elements from %lld is outside an array of %lld",
-            (long long)count, (long long)first, (long long)all);
-    return pg_lua_raise(L, &error);
-  }
-  const int64_t shape[1] = {count};
-  pg_lua_view_array(L, &array->dtype, 1, shape, element(array, (size_t)first), 1);
-  return 1;
-}
-
-static const pg_field *check_field(lua_State *L, const pg_array *array, int arg) {
-  const char *name = pg_lua_check_string(L, arg, NULL);
-  for (uint32_t i = 0; i < array->dtype.field_count; i++)
-    if (strcmp(array->dtype.fields[i].name, name) == 0) return &array->dtype.fields[i];
-  pg_error error;
-  pg_fail(&error, PG_NOT_FOUND, "%s %s has no field '%s'",
-          array->dtype.scalar == PG_STRUCT ? "struct" : "dtype", array->dtype.name, name);
-  pg_lua_raise(L, &error);
-  return NULL;
-}
-
-/* a:field(name): a copy of that field; an inline array of m adds a last dimension m. */
-static int array_field(lua_State *L) {
-  const pg_array *array = pg_lua_check_array(L, 1, -1);
-  const pg_field *field = check_field(L, array, 2);
-  const int64_t shape[2] = {(int64_t)array->count, field->count};
-  pg_dtype dtype = pg_dtype_of(field->scalar);
-  const pg_array *out = pg_lua_new_array(L, &dtype, field->count > 1 ? 2 : 1, shape);
-  size_t bytes = (size_t)field->count * dtype.size;
-  for (size_t i = 0; i < array->count; i++)
-    memcpy((char *)out->data + i * bytes, element(array, i) + field->offset, bytes);
-  return 1;
-}
-
-/* a:set_field(name, b): the other way; b as a:field gives it. */
-static int array_set_field(lua_State *L) {
-  const pg_array *array = pg_lua_check_array(L, 1, -1);
-  const pg_field *field = check_field(L, array, 2);
-  const pg_array *from = pg_lua_check_array(L, 3, (int)field->scalar);
-  if (from->count != array->count * field->count) {
-    pg_error error;
-    pg_fail(&error, PG_INVALID, "field '%s' of %zu elements needs %zu values, got %zu", field->name,
-            array->count, array->count * field->count, from->count);
-    return pg_lua_raise(L, &error);
-  }
-  size_t bytes = (size_t)field->count * from->dtype.size;
-  for (size_t i = 0; i < array->count; i++)
-    memcpy(element(array, i) + field->offset, (char *)from->data + i * bytes, bytes);
-  lua_settop(L, 1);
-  return 1;
-}
-
-/* ---- numbers from arrays ---- */
-
-static pg_reduction reduce(lua_State *L) {
-  const pg_array *array = pg_lua_check_array(L, 1, -1);
-  pg_reduction r;
-  pg_error error;
-  if (pg_array_reduce(array, &r, &error)) pg_lua_raise(L, &error);
-  return r;
-}
-
-static int array_sum(lua_State *L) {
-  lua_pushnumber(L, reduce(L).sum);
-  return 1;
-}
-
-static const pg_array *check_not_empty(lua_State *L, const char *what) {
-  const pg_array *array = pg_lua_check_array(L, 1, -1);
-  pg_error error;
-  if (array->count) return array;
-  pg_fail(&error, PG_RANGE, "an empty array has no %s", what);
-  pg_lua_raise(L, &error);
-  return NULL;
-}
-
-static int array_mean(lua_State *L) {
-  const pg_array *array = check_not_empty(L, "mean");
-  lua_pushnumber(L, reduce(L).sum / (double)array->count);
-  return 1;
-}
-
-/* The element and its index. */
-static int array_min(lua_State *L) {
-  const pg_array *array = check_not_empty(L, "minimum");
-  size_t at = reduce(L).min_index;
-  pg_lua_push_element(L, &array->dtype, element(array, at));
-  lua_pushinteger(L, (lua_Integer)at);
-  return 2;
-}
-
-static int array_max(lua_State *L) {
-  const pg_array *array = check_not_empty(L, "maximum");
-  size_t at = reduce(L).max_index;
-  pg_lua_push_element(L, &array->dtype, element(array, at));
-  lua_pushinteger(L, (lua_Integer)at);
-  return 2;
-}
-
-/* a:equal_bits(b): true, or false and the flat index of the first element that differs. */
-static int array_equal_bits(lua_State *L) {
-  const pg_array *a = pg_lua_check_array(L, 1, -1), *b = pg_lua_check_array(L, 2, -1);
-  pg_error error;
-  size_t index;
-  if (pg_array_equal_bits(a, b, &index, &error)) return pg_lua_raise(L, &error);
-  lua_pushboolean(L, index == a->count);
-  if (index == a->count) return 1;
-  lua_pushinteger(L, (lua_Integer)index);
-  return 2;
-}
-
-static int array_sha256(lua_State *L) {
-  const pg_array *array = pg_lua_check_array(L, 1, -1);
-  char hex[PG_SHA_HEX];
-  pg_sha256(array->data, array->bytes, hex);
-  lua_pushstring(L, hex);
-  return 1;
-}
-
-/* a:totable(): a flat Lua list, so element i is at i + 1. */
-static int array_totable(lua_State *L) {
-  const pg_array *array = pg_lua_check_array(L, 1, -1);
-  lua_createtable(L, array->count < INT_MAX ? (int)array->count : 0, 0);
-  for (size_t i = 0; i < array->count; i++) {
-    pg_lua_push_element(L, &array->dtype, element(array, i));
-    lua_rawseti(L, -2, (lua_Integer)i + 1);
-  }
-  return 1;
-}
-
-static int array_bytes(lua_State *L) {
-  const pg_array *array = pg_lua_check_array(L, 1, -1);
-  lua_pushlstring(L, array->data ? array->data : "", array->bytes);
-  return 1;
-}
-
 /* ---- the module's functions ---- */
 
 /* core.array(dtype, shape [, value]); zeros without a value. A list of values fills element by
@@ -518,10 +338,12 @@ static int core_from_list(lua_State *L) {
             (long long)luaL_len(L, 2));
     return pg_lua_raise(L, &error);
   }
+  lua_pushvalue(L, 2);
+  lua_replace(L, 3); /* the list makes way: messages can name an element as argument 2 */
   for (size_t i = 0; i < array->count; i++) {
-    lua_geti(L, 2, (lua_Integer)i + 1);
-    lua_replace(L, 3); /* an argument's place, which messages can name */
-    pg_lua_read_element(L, 3, &dtype, element(array, i));
+    lua_geti(L, 3, (lua_Integer)i + 1);
+    lua_replace(L, 2);
+    pg_lua_read_element(L, 2, &dtype, pg_element(array, i));
   }
   return 1;
 }
@@ -561,26 +383,13 @@ static void make_metatable(lua_State *L) {
                                      {"fill", array_fill},
                                      {"fill_bytes", array_fill_bytes},
                                      {"random", array_random},
-                                     {"copy", array_copy},
                                      {"copy_from", array_copy_from},
-                                     {"reshape", array_reshape},
-                                     {"cast", array_cast},
-                                     {"slice", array_slice},
-                                     {"field", array_field},
-                                     {"set_field", array_set_field},
-                                     {"sum", array_sum},
-                                     {"mean", array_mean},
-                                     {"min", array_min},
-                                     {"max", array_max},
-                                     {"equal_bits", array_equal_bits},
-                                     {"sha256", array_sha256},
-                                     {"totable", array_totable},
-                                     {"tostring", array_bytes},
                                      {NULL, NULL}};
   luaL_newmetatable(L, PG_ARRAY_META);
   luaL_setfuncs(L, plain, 0);
   lua_pushvalue(L, -1);
   luaL_newlib(L, methods);
+  pg_bind_array_methods(L);
   luaL_setfuncs(L, fast, 2);
   lua_pushliteral(L, PG_ARRAY_META); /* getmetatable(a) gives this: scripts cannot take it apart */
   lua_setfield(L, -2, "__metatable");

@@ -180,7 +180,7 @@ int luaopen_perigee_core(lua_State *L) {
   pg_bind_compare(L);
   pg_bind_json(L);
   pg_bind_sys(L);
-  if (pg_bind_device) pg_bind_device(L);
+  pg_bind_device(L);
   pg_bind_worker(L);
   return 1;
 }

@@ -176,7 +176,7 @@ static int append(const char *piece, size_t size, void *to) {
 
 /* core.json_encode(value [, pretty]) */
 static int core_json_encode(lua_State *L) {
-  luaL_checkany(L, 1);
+  if (lua_isnone(L, 1)) pg_lua_argument(L, 1, "value");
   size_t flags = JSON_SORT_KEYS | JSON_ENCODE_ANY | JSON_REAL_PRECISION(17);
   flags |= lua_toboolean(L, 2) ? JSON_INDENT(2) : JSON_COMPACT;
   lua_settop(L, 1);

@@ -23,6 +23,12 @@ void pg_lua_push_element(lua_State *L, const pg_dtype *dtype, const void *at);
 void pg_lua_read_element(lua_State *L, int arg, const pg_dtype *dtype, void *at);
 void pg_lua_push_dtype(lua_State *L, const pg_dtype *dtype);
 void pg_bind_dtype(lua_State *L);
+/* Add the methods of array_methods.c to the table on top of the stack. */
+void pg_bind_array_methods(lua_State *L);
+
+static inline char *pg_element(const pg_array *array, size_t index) {
+  return (char *)array->data + index * array->dtype.size;
+}
 
 /* Options of a call given as a table: field `name` of the table at `index`, or the default. Raise
  * "option 'seed': expected integer, got string". index may be none or nil: then every option is

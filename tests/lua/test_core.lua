@@ -175,6 +175,16 @@ function TestArray.test_garbage_arrays_are_freed()
   lu.assertTrue(most < 1 << 20) -- 1 GiB of 3.2
 end
 
+function TestArray.test_a_missing_value_is_named()
+  local a = core.array("f32", { 2, 2 })
+  assertRaises("invalid", "bad argument #1 to 'fill': expected number, got no value",
+               function() a:fill() end)
+  assertRaises("invalid", "bad argument #3 to 'set': expected number, got no value",
+               function() a:set(0, 1) end)
+  assertRaises("invalid", "bad argument #2 to 'set': expected integer, got no value",
+               function() a:set(0) end)
+end
+
 function TestArray.test_fill_and_fill_bytes()
   local a = core.array("f16", 5):fill(1.5)
   lu.assertEquals(a:totable(), { 1.5, 1.5, 1.5, 1.5, 1.5 })
@@ -193,7 +203,8 @@ end
 function TestArray.test_lists()
   lu.assertEquals(core.from_list("i32", { 1, 2, 3, 4 }, { 2, 2 }):get(1, 0), 3)
   assertRaises("invalid", "does not fit a list of 3", core.from_list, "i32", { 1, 2, 3 }, { 2, 2 })
-  assertRaises("invalid", "expected integer, got string", core.from_list, "i32", { 1, "2" })
+  assertRaises("invalid", "bad argument #2 to 'from_list': expected integer, got string",
+               core.from_list, "i32", { 1, "2" })
 end
 
 function TestArray.test_cast()
