@@ -110,8 +110,8 @@ end
 -- @tparam[opt] string base the implementation that others are compared with
 function explain.timed_legend(rec, base)
   local lines = {
-    "median        time of one run, by the GPU's own clock ("
-      .. (METHODS[rec.time.method] or rec.time.method) .. ")",
+    "median        time of one run, by the GPU's own clock",
+    "              " .. (METHODS[rec.time.method] or rec.time.method),
     "95% interval  where the true median lies with 95% certainty",
     "samples       timed runs; each wrote its own output, checked at random in between",
   }

@@ -217,10 +217,12 @@ function Session:time(arms)
   compare(arms)
 end
 
-function Session:sets_for(one)
-  if not self:device().gpu_clock then return 1 end
+-- Every arm keeps its sets until the last is timed, so they share the memory.
+function Session:sets_for(one, arms)
+  local info = self:device()
+  if not info.gpu_clock then return 1 end
   local _, batch = timing.method_of(one.task, one.p, self.method)
-  return timing.sets_for(one, batch)
+  return timing.sets_for(one, batch, info.memory_bytes // (2 * arms))
 end
 
 -- An arm keeps its process and its module from cell to cell, and nothing else.
@@ -243,7 +245,7 @@ function Session:run_cell(task, arms, p, number)
     one = case.make(task, p, self:seed_of(number))
     one:expected()
   end)
-  local sets = self:sets_for(one)
+  local sets = self:sets_for(one, #arms)
   for _, arm in ipairs(arms) do
     arm.case = one
     self.progress(("%s: checking %s"):format(title, arm.impl.name))
@@ -338,7 +340,7 @@ function Session:check_timed(arm, task, set)
   arm.case = self:timed_case(task, set)
   local where = at(arm.case, "the timed size")
   self.progress("checking " .. where)
-  arm.failure = self:verify(arm, self:sets_for(arm.case))
+  arm.failure = self:verify(arm, self:sets_for(arm.case, 1))
   arm.failed_at = arm.failure and failed_at(arm.failure, where)
   if not arm.failure then self:time { arm } end
 end

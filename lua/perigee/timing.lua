@@ -11,6 +11,7 @@ local timing = {}
 
 timing.TARGET = 0.0025 -- relative half width of the median's interval
 local MIN_SAMPLES, MAX_SAMPLES = 20, 20000
+local FEWEST = 6 -- whatever the budget: order statistics of fewer give no 95% interval
 local SLICE_S = 0.05 -- a slice takes about this long, so that arms alternate often enough
 local SLICE_MOST = 2048 -- samples; the runner has events for twice as many
 local WARMUP = 3
@@ -138,8 +139,11 @@ end
 local SETS, SETS_BYTES = 16, 1 << 30
 
 --- How many sets an evaluation needs.
-function timing.sets_for(case, batch)
-  local fit = SETS_BYTES // math.max(1, case:set_bytes())
+-- @tparam table case
+-- @tparam integer batch launches in a sample, each on a set of its own
+-- @tparam[opt] integer room bytes of device memory that one arm may take for them
+function timing.sets_for(case, batch, room)
+  local fit = math.min(SETS_BYTES, room or SETS_BYTES) // math.max(1, case:set_bytes())
   local sets = math.max(2, math.min(SETS, fit))
   return (sets + batch - 1) // batch * batch
 end
@@ -168,18 +172,19 @@ function timing.run(arms, how)
   local round = 0
   while #active > 0 do
     round = round + 1
-    local still, pending = {}, false
+    local still, pending, few = {}, false, false
     for _, arm in ipairs(shuffled(active)) do
       how.progress(("timing %s, %d samples"):format(arm.impl.name, #arm.samples))
       arm.failure = slice(arm)
       if not arm.failure then
         still[#still + 1] = arm
         pending = pending or not enough(arm)
+        few = few or #arm.samples + arm.discarded < FEWEST
       end
     end
     active = still
     -- At least three rounds: the module is loaded again within timing.
-    if round >= 3 and (not pending or core.now() > deadline) then break end
+    if round >= 3 and not few and (not pending or core.now() > deadline) then break end
   end
   for _, arm in ipairs(active) do
     arm.time = summary_of(arm)

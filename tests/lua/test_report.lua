@@ -81,7 +81,7 @@ function TestReport:test_timed_rows_have_units_and_a_legend()
     "naive           passed      14.20 us    14.10 us .. 14.30 us       64    3541")
   lu.assertStrContains(text, "1.03x")
   lu.assertStrContains(text,
-    "median        time of one run, by the GPU's own clock (cold: the GPU's L2")
+    "median        time of one run, by the GPU's own clock\n                cold: the GPU's L2")
 end
 
 function TestReport:test_a_failure_shows_no_time_but_its_reason()

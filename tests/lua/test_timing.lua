@@ -116,6 +116,7 @@ function TestTiming:test_sets_are_bounded_by_memory_and_fill_batches()
   lu.assertEquals(timing.sets_for(case_of(300 << 20), 1), 3)
   lu.assertEquals(timing.sets_for(case_of(300 << 20), 8), 8)
   lu.assertEquals(timing.sets_for(case_of(4 << 30), 1), 2)
+  lu.assertEquals(timing.sets_for(case_of(100 << 20), 1, 500 << 20), 5)
 end
 
 function TestTiming:test_an_unknown_method_is_an_error_of_the_task()
