@@ -21,7 +21,7 @@ fuse(const float *points, const float *point_weight, const unsigned char *point_
     const Sample sample = sample_at(ray, s, cam, grid);
     if (sample.sdf < -trunc) continue;
     const int block = find_or_insert(pool, sample.x >> 3, sample.y >> 3, sample.z >> 3);
-    if (block >= 0) add(voxels, block, sample, seen, inv_trunc, weight_cap);
+    if (block >= 0) add_sample(voxels, block, sample, seen, inv_trunc, weight_cap);
   }
 }
 
@@ -56,7 +56,7 @@ extern "C" __global__ void fuse_ray(const float *points, const float *point_weig
       if ((threadIdx.x & 31) == leader) block = find_or_insert(pool, x, y, z);
       block = __shfl_sync(same, block, leader);
     }
-    if (adds && block >= 0) add(voxels, block, sample, seen, inv_trunc, weight_cap);
+    if (adds && block >= 0) add_sample(voxels, block, sample, seen, inv_trunc, weight_cap);
     __syncwarp();
   }
 }

@@ -181,14 +181,29 @@ __device__ inline Observation observation_of(const float *point_weight,
 }
 
 // weight_cap > 0: a voxel whose weight is seen at the cap or above takes no more.
-__device__ inline void add(const Voxels &v, int block, const Sample &sample,
-                           const Observation &seen, float inv_trunc, float weight_cap) {
-  const size_t at = (size_t)block * 512 + voxel_in_block(sample);
-  if (weight_cap > 0.0f && v.weight[at] >= weight_cap) return;
-  const float tsdf = fminf(fmaxf(sample.sdf * inv_trunc, -1.0f), 1.0f);
-  atomicAdd(&v.tsdf[at], tsdf * seen.weight);
+__device__ inline bool is_full(const Voxels &v, size_t at, float weight_cap) {
+  return weight_cap > 0.0f && v.weight[at] >= weight_cap;
+}
+
+__device__ inline size_t voxel_index(int block, const Sample &sample) {
+  return (size_t)block * 512 + voxel_in_block(sample);
+}
+
+__device__ inline float clamped(float sdf, float inv_trunc) {
+  return fminf(fmaxf(sdf * inv_trunc, -1.0f), 1.0f);
+}
+
+__device__ inline void add(const Voxels &v, size_t at, float tsdf, const Observation &seen) {
+  atomicAdd(&v.tsdf[at], tsdf);
   atomicAdd(&v.weight[at], seen.weight);
   atomicAdd(&v.r[at], seen.r);
   atomicAdd(&v.g[at], seen.g);
   atomicAdd(&v.b[at], seen.b);
+}
+
+__device__ inline void add_sample(const Voxels &v, int block, const Sample &sample,
+                                  const Observation &seen, float inv_trunc, float weight_cap) {
+  const size_t at = voxel_index(block, sample);
+  if (is_full(v, at, weight_cap)) return;
+  add(v, at, clamped(sample.sdf, inv_trunc) * seen.weight, seen);
 }

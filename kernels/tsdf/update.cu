@@ -21,7 +21,7 @@ extern "C" __global__ void update(const float *__restrict__ points,
     const Sample sample = sample_at(ray, s, cam, grid);
     if (sample.sdf < -trunc) continue;
     const int block = find(table, table_mask, sample.x >> 3, sample.y >> 3, sample.z >> 3);
-    if (block >= 0) add(voxels, block, sample, seen, inv_trunc, weight_cap);
+    if (block >= 0) add_sample(voxels, block, sample, seen, inv_trunc, weight_cap);
   }
 }
 
@@ -50,6 +50,68 @@ extern "C" __global__ void update_ray(const float *__restrict__ points,
       previous = key;
       block = find(table, table_mask, x, y, z);
     }
-    if (block >= 0) add(voxels, block, sample, seen, inv_trunc, weight_cap);
+    if (block >= 0) add_sample(voxels, block, sample, seen, inv_trunc, weight_cap);
+  }
+}
+
+// Add up tsdf and the observation over the lanes whose `same` mask is equal; the group's lowest
+// lane gets the sums, what the others hold is void. All lanes of the warp take part, those without
+// a group with 0.
+__device__ inline void sum_of_group(u32 same, u32 lane, float &tsdf, Observation &seen) {
+  u32 above = same & ~((2u << lane) - 1);              // partners in higher lanes
+  u32 rank = __popc((int)(same & ((1u << lane) - 1))); // place within the group
+  while (__any_sync(kFullWarp, above != 0)) {
+    const int next = __ffs((int)above), from = next ? next - 1 : (int)lane;
+    const float t = __shfl_sync(kFullWarp, tsdf, from);
+    const float w = __shfl_sync(kFullWarp, seen.weight, from);
+    const float r = __shfl_sync(kFullWarp, seen.r, from);
+    const float g = __shfl_sync(kFullWarp, seen.g, from);
+    const float b = __shfl_sync(kFullWarp, seen.b, from);
+    if (next) {
+      tsdf += t;
+      seen.weight += w;
+      seen.r += r;
+      seen.g += g;
+      seen.b += b;
+    }
+    above &= ~__ballot_sync(kFullWarp, rank & 1); // those have been added to the lane below
+    rank >>= 1;
+  }
+}
+
+extern "C" __global__ void update_warp(const float *__restrict__ points,
+                                       const float *__restrict__ point_weight,
+                                       const unsigned char *__restrict__ point_color,
+                                       const Entry *__restrict__ table, float *tsdf, float *weight,
+                                       float *r, float *g, float *b, int n, int steps, float voxel,
+                                       float inv_voxel, float trunc, float inv_trunc, float cam_x,
+                                       float cam_y, float cam_z, u32 table_mask, float weight_cap) {
+  const int i = (int)(blockIdx.x * blockDim.x + threadIdx.x);
+  const u32 lane = threadIdx.x & 31;
+  const Camera cam = {cam_x, cam_y, cam_z};
+  const Grid grid = {voxel, inv_voxel, trunc};
+  const Voxels voxels = {tsdf, weight, r, g, b};
+  const int own = min(i, n - 1); // lanes past the end vote but never add
+  const Ray ray = ray_to(points, own, cam);
+  const Observation observed = observation_of(point_weight, point_color, own);
+  long long previous = kEmpty;
+  int block = kDropped;
+  for (int s = -steps; s <= steps; ++s) {
+    const Sample sample = sample_at(ray, s, cam, grid);
+    bool adds = i < n && sample.sdf >= -trunc;
+    const int x = sample.x >> 3, y = sample.y >> 3, z = sample.z >> 3;
+    const long long key = block_key(x, y, z);
+    if (adds && key != previous) {
+      previous = key;
+      block = find(table, table_mask, x, y, z);
+    }
+    const size_t at = voxel_index(block, sample);
+    adds = adds && block >= 0 && !is_full(voxels, at, weight_cap);
+    const u32 adding = __ballot_sync(kFullWarp, adds);
+    const u32 same = adds ? __match_any_sync(adding, (u32)at) : 0;
+    float sum = clamped(sample.sdf, inv_trunc) * observed.weight;
+    Observation seen = observed;
+    sum_of_group(same, lane, sum, seen);
+    if (adds && lane == __ffs((int)same) - 1) add(voxels, at, sum, seen);
   }
 }

@@ -284,7 +284,8 @@ local function model_of(p, points, more)
   local model = reference().model(how)
   local blocks = model:facts().every_block
   if blocks > p.table_size then
-    core.error("range", ("a table of %d entries cannot hold %d blocks"):format(p.table_size, blocks),
+    core.error("range",
+      ("a table of %d entries cannot hold %d blocks"):format(p.table_size, blocks),
       ("set table_size=%d or more"):format(next_power(blocks)))
   end
   return model

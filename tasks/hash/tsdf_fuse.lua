@@ -54,6 +54,10 @@ is too small, blocks without a place keep their entries, and their samples add t
       name = "cuda-ray", "cuda", "kernels/tsdf/fuse.cu", launch = two_launches,
       kernel = { allocate = "allocate_ray", update = "update_ray" },
     },
+    {
+      name = "cuda-warp", "cuda", "kernels/tsdf/fuse.cu", launch = two_launches,
+      kernel = { allocate = "allocate_ray", update = "update_warp" },
+    },
     { name = "cuda-ray-pass", "cuda", "kernels/tsdf/fuse.cu", kernel = "fuse_ray" },
   },
 }

@@ -40,5 +40,6 @@ cap or above adds nothing at all; the weight that it sees may be an older one.]]
   impls = {
     { name = "cuda", "cuda", "kernels/tsdf/update.cu" },
     { name = "cuda-ray", "cuda", "kernels/tsdf/update.cu", kernel = "update_ray" },
+    { name = "cuda-warp", "cuda", "kernels/tsdf/update.cu", kernel = "update_warp" },
   },
 }
