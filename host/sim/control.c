@@ -121,14 +121,14 @@ const sim_op *sim_op_fence(sim_warp *w, const sim_op *op) {
   return op + 1;
 }
 
-/* The member mask of a .sync instruction as the group's first lane holds it. */
-static uint32_t members(const sim_warp *w, const sim_op *op) {
-  return slot32(w, op->e)[__builtin_ctz(w->mask)];
+/* Whether a .sync instruction has the lanes that its member masks name; else *next is to run. */
+static bool converged(sim_warp *w, const sim_op *op, const sim_op **next) {
+  return sim_converged(w, op, slot32(w, op->e), next);
 }
 
 const sim_op *sim_op_warp_sync(sim_warp *w, const sim_op *op) {
   const sim_op *next;
-  return sim_converged(w, op, members(w, op), &next) ? op + 1 : next;
+  return converged(w, op, &next) ? op + 1 : next;
 }
 
 /* Source lane of `lane` (PTX ISA, shfl): c holds the clamp in bits 0-4 and the segment mask in bits
@@ -153,7 +153,7 @@ static bool shuffle_source(uint64_t mode, uint32_t lane, uint32_t b, uint32_t c,
 
 const sim_op *sim_op_shuffle(sim_warp *w, const sim_op *op) {
   const sim_op *next;
-  if (!sim_converged(w, op, members(w, op), &next)) return next;
+  if (!converged(w, op, &next)) return next;
   uint32_t from[SIM_LANES], valid = 0;
   const uint32_t *b = slot32(w, op->b), *c = slot32(w, op->c);
   uint32_t *d = slot32(w, op->d);
@@ -170,8 +170,9 @@ const sim_op *sim_op_shuffle(sim_warp *w, const sim_op *op) {
 
 const sim_op *sim_op_vote(sim_warp *w, const sim_op *op) {
   const sim_op *next;
-  if (op->e && !sim_converged(w, op, members(w, op), &next)) return next;
-  uint32_t member = op->e ? members(w, op) & w->mask : w->mask;
+  if (op->e && !converged(w, op, &next)) return next;
+  uint32_t first = (uint32_t)__builtin_ctz(w->mask);
+  uint32_t member = op->e ? slot32(w, op->e)[first] & w->mask : w->mask;
   uint32_t p = predicate(w, op->a);
   uint32_t votes = (op->negated ? ~p : p) & member;
   if (op->imm == SIM_VOTE_BALLOT) {
@@ -192,7 +193,7 @@ static uint64_t lane_value(const sim_warp *w, const sim_op *op, bool wide, uint3
 
 const sim_op *sim_op_match(sim_warp *w, const sim_op *op) {
   const sim_op *next;
-  if (!sim_converged(w, op, members(w, op), &next)) return next;
+  if (!converged(w, op, &next)) return next;
   bool wide = op->imm == SIM_MATCH_ANY_64 || op->imm == SIM_MATCH_ALL_64;
   bool all = op->imm == SIM_MATCH_ALL_32 || op->imm == SIM_MATCH_ALL_64;
   uint32_t result[SIM_LANES] = {0};
@@ -228,7 +229,7 @@ static uint32_t reduce(uint64_t mode, uint32_t x, uint32_t y) {
 
 const sim_op *sim_op_redux(sim_warp *w, const sim_op *op) {
   const sim_op *next;
-  if (!sim_converged(w, op, members(w, op), &next)) return next;
+  if (!converged(w, op, &next)) return next;
   uint32_t *d = slot32(w, op->d);
   const uint32_t *a = slot32(w, op->a);
   uint32_t first = (uint32_t)__builtin_ctz(w->mask), total = a[first];

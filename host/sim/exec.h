@@ -23,7 +23,7 @@ typedef enum sim_state { SIM_READY, SIM_AT_BARRIER, SIM_CONVERGING } sim_state;
 typedef struct sim_group {
   const sim_op *pc;
   uint32_t mask;
-  uint32_t need; /* SIM_CONVERGING: lanes that must arrive at pc */
+  uint32_t need; /* SIM_CONVERGING: member mask, lanes that must arrive at pc */
   uint8_t state;
   uint8_t barrier;     /* SIM_AT_BARRIER */
   bool spun;           /* it left the processor waiting for memory to change */
@@ -126,9 +126,11 @@ const sim_op *sim_quantum(sim_warp *w, const sim_op *pc);
 const sim_op *sim_spin(sim_warp *w, const sim_op *pc);
 /* Lanes of the current group exit. */
 const sim_op *sim_leave(sim_warp *w, uint32_t lanes, const sim_op *next);
-/* True when every live lane of `member` is in the running group; otherwise the group waits for them
- * at op. */
-bool sim_converged(sim_warp *w, const sim_op *op, uint32_t member, const sim_op **next);
+/* True when all lanes of the running group name the same members, and every live one of these is in
+ * it. Otherwise those that name others follow as a group of their own, and the group waits at op
+ * for what it lacks. */
+bool sim_converged(sim_warp *w, const sim_op *op, const uint32_t members[SIM_LANES],
+                   const sim_op **next);
 /* Choose a ready group and make it current: the lowest pc, or (fair) the one that has waited
  * longest. */
 const sim_op *sim_pick(sim_warp *w, bool fair);

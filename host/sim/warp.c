@@ -132,21 +132,32 @@ const sim_op *sim_leave(sim_warp *w, uint32_t lanes, const sim_op *next) {
   return sim_pick(w, false);
 }
 
-bool sim_converged(sim_warp *w, const sim_op *op, uint32_t member, const sim_op **next) {
-  uint32_t need = member & w->live;
-  if (!(need & ~w->mask)) return true;
+/* Lanes of the running group that name the same members as its first one. */
+static uint32_t same_members(const sim_warp *w, const uint32_t members[SIM_LANES]) {
+  uint32_t first = members[__builtin_ctz(w->mask)], same = 0;
+  for (int i = 0; i < SIM_LANES; i++) same |= (uint32_t)(members[i] == first) << i;
+  return same & w->mask;
+}
+
+bool sim_converged(sim_warp *w, const sim_op *op, const uint32_t members[SIM_LANES],
+                   const sim_op **next) {
+  uint32_t member = members[__builtin_ctz(w->mask)], same = same_members(w, members);
+  if (same == w->mask && !(member & w->live & ~w->mask)) return true;
+  if (same != w->mask) w->groups[w->group_count++] = (sim_group){.pc = op, .mask = w->mask & ~same};
   sim_group *g = &w->groups[w->current];
-  g->need = need;
+  g->mask = same;
+  g->need = member;
   g->waits = op;
   for (int i = w->group_count - 1; i >= 0; i--) {
     sim_group *other = &w->groups[i];
     if (i == w->current || other->state != SIM_CONVERGING || other->pc != op) continue;
+    if (other->need != member) continue;
     g->mask |= other->mask;
     remove_group(w, i);
     g = &w->groups[w->current];
   }
   g->pc = op;
-  if (need & ~g->mask) g->state = SIM_CONVERGING;
+  if (member & w->live & ~g->mask) g->state = SIM_CONVERGING;
   *next = sim_pick(w, false);
   return false;
 }
