@@ -41,9 +41,10 @@ end
 
 -- The PTX committed beside a .cu file. It stands for the source without macros or options only.
 local function committed(request)
-  local path = request.ptx and files.find(request.ptx, { files.dirname(request.path),
-    core.home or "." })
-    or request.path:gsub("%.cu$", ".ptx")
+  local path = request.path:gsub("%.cu$", ".ptx")
+  if request.ptx then
+    path = files.find(request.ptx, { files.dirname(request.path), core.home or "." })
+  end
   if path == request.path or not files.is_file(path) then return nil end
   if not request.plain and not request.ptx then return nil end
   local ptx = files.read(path)

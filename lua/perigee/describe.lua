@@ -34,9 +34,8 @@ local function options_text(options)
   local parts = {}
   for _, name in ipairs(params.names(options)) do
     local value = options[name]
-    parts[#parts + 1] = ("%s = %s"):format(name, type(value) == "function"
-      and "depends on the parameters"
-      or value_text(value))
+    local text = type(value) == "function" and "depends on the parameters" or value_text(value)
+    parts[#parts + 1] = ("%s = %s"):format(name, text)
   end
   return table.concat(parts, ", ")
 end
@@ -49,16 +48,20 @@ local function validators_of(task)
   return list
 end
 
+-- What a buffer holds when the plan starts.
+local function contents_text(buffer)
+  if buffer.role == "output" then return "garbage" end
+  if buffer.role == "input" then return "data, read only" end
+  return buffer.fill and ("bytes 0x%02X"):format(buffer.fill) or "data"
+end
+
 local function buffer_list(one)
   local list = {}
   for i, buffer in ipairs(one.list) do
-    local before = buffer.role == "output" and "poisoned" or buffer.role == "input"
-      and "data, read only"
-      or buffer.fill and ("bytes 0x%02X"):format(buffer.fill) or "data"
     list[i] = {
       name = buffer.name, role = buffer.role, dtype = buffer.dtype_name,
-      shape = core.json_array(buffer.shape),
-      bytes = buffer.bytes, before = before, text = buffers.text(buffer),
+      shape = core.json_array(buffer.shape), bytes = buffer.bytes,
+      before = contents_text(buffer), text = buffers.text(buffer),
     }
   end
   return core.json_array(list)
@@ -199,8 +202,8 @@ end
 local function say_judging(d, out)
   section(out, "Judging")
   for _, one in ipairs(d.validate) do
-    out(("  validator %s%s"):format(one.name, one.options ~= "" and (" (%s)"):format(one.options)
-      or ""))
+    local options = one.options ~= "" and (" (%s)"):format(one.options) or ""
+    out(("  validator %s%s"):format(one.name, options))
   end
   out(("  timed %s%s, after the results were found right"):format(d.time.method,
     d.time.method == "batch" and (" of %d launches"):format(d.time.batch) or ""))

@@ -20,69 +20,70 @@ local function probe(spec)
   return ok, info
 end
 
-local function gpu(findings)
+-- A finding from what errors.catch returned: the text that `describe` makes, or the error with its
+-- fix.
+local function finding(name, ok, value, describe)
+  if ok then return { name = name, ok = true, text = describe(value) } end
+  return { name = name, ok = false, text = value.message, fix = value.hint }
+end
+
+local function describe_gpu(info)
+  return ("%s, compute capability %d.%d, %d multiprocessors, %s, driver %s"):format(info.name,
+    info.cc_major, info.cc_minor, info.multiprocessors, units.bytes(info.memory_bytes), info.driver)
+end
+
+local function gpus(findings)
   local count, why = core.cuda_count()
   if count == 0 then
-    findings[#findings + 1] = { name = "GPU", missing = true, ok = true,
-      text = "none: " .. (why or "no CUDA device"),
-      fix = "kernels run on the simulator (sim); for a GPU install NVIDIA's driver" }
-    return
+    findings[#findings + 1] = {
+      name = "GPU", missing = true, ok = true, text = "none: " .. (why or "no CUDA device"),
+      fix = "kernels run on the simulator (sim); for a GPU install NVIDIA's driver",
+    }
   end
   for i = 0, count - 1 do
     local spec = ("cuda:%d"):format(i)
     local ok, info = probe(spec)
-    findings[#findings + 1] = ok and {
-      name = spec, ok = true,
-      text = ("%s, compute capability %d.%d, %d multiprocessors, %s, driver %s"):format(
-        info.name, info.cc_major, info.cc_minor, info.multiprocessors,
-          units.bytes(info.memory_bytes), info.driver),
-    } or { name = spec, ok = false, text = info.message, fix = info.hint }
+    findings[#findings + 1] = finding(spec, ok, info, describe_gpu)
   end
 end
 
 local function simulator(findings)
   local ok, info = probe("sim:check")
-  findings[#findings + 1] = ok and { name = "simulator", ok = true, text = info.name }
-    or { name = "simulator", ok = false, text = info.message, fix = info.hint }
+  findings[#findings + 1] = finding("simulator", ok, info, function(i) return i.name end)
 end
 
 local function compiler(findings)
-  local ok, info, e = errors.catch("environment", core.compiler_info)
-  if ok and info then
-    findings[#findings + 1] = { name = "compiler", ok = true,
-      text = ("%s, %s"):format(info.version, info.path) }
-    return
-  end
-  e = ok and e or info
-  findings[#findings + 1] = {
-    name = "compiler", missing = true, ok = true, text = (e and e.message or "no NVRTC")
-      .. "; the committed PTX of perigee's own kernels is used", fix = e and e.hint,
+  local info, e = core.compiler_info()
+  findings[#findings + 1] = info and {
+    name = "compiler", ok = true, text = ("%s, %s"):format(info.version, info.path),
+  } or {
+    name = "compiler", missing = true, ok = true, fix = e.hint,
+    text = e.message .. "; the committed PTX of perigee's own kernels is used",
   }
 end
 
 local function sandbox(findings)
-  local ok, list = errors.catch("environment", function()
+  local ok, names = errors.catch("environment", function()
     local one = worker.start("runner")
-    local names = one:sandbox()
+    local list = one:sandbox()
     one:kill()
-    return names
+    return list
   end)
-  findings[#findings + 1] = ok and { name = "sandbox", ok = true,
-    text = #list > 0 and table.concat(list, ", ") or "this system offers no restriction" }
-    or { name = "sandbox", ok = false, text = list.message, fix = list.hint }
+  findings[#findings + 1] = finding("sandbox", ok, names, function(list)
+    return #list > 0 and table.concat(list, ", ") or "this system offers no restriction"
+  end)
 end
 
 local function tasks(findings)
   local list, failed = catalogue.all()
   local folders = {}
   for i, folder in ipairs(catalogue.folders()) do folders[i] = files.shown(folder) end
-  findings[#findings + 1] = { name = "tasks", ok = true,
-    text = ("%d, in %s"):format(#list, #folders > 0 and table.concat(folders, ", ")
-      or "no folder") }
+  local where = #folders > 0 and table.concat(folders, ", ") or "no folder"
+  findings[#findings + 1] = { name = "tasks", ok = true, text = ("%d, in %s"):format(#list, where) }
   for _, e in ipairs(failed) do
-    findings[#findings + 1] = { name = "task file", ok = false,
-      text = e.message .. (e.where and " (" .. e.where
-      .. ")" or ""), fix = e.hint }
+    local place = e.where and (" (%s)"):format(e.where) or ""
+    findings[#findings + 1] = { name = "task file", ok = false, text = e.message .. place,
+      fix = e.hint }
   end
 end
 
@@ -92,7 +93,7 @@ function doctor.examine()
     { name = "perigee", ok = true, text = ("%s, home %s"):format(core.version, core.home or "?") },
     { name = "processor", ok = true, text = ("%d cores"):format(core.cpu_count()) },
   }
-  gpu(findings)
+  gpus(findings)
   simulator(findings)
   compiler(findings)
   sandbox(findings)

@@ -148,39 +148,50 @@ local function show_contract(arm, failure)
   return failure
 end
 
--- Run one case and judge it. Returns a failure or nil.
-function Session:verify(arm, sets)
-  local failure = self:verify_steps(arm, sets)
-  return failure and show_contract(arm, failure)
-end
-
-function Session:verify_steps(arm, sets)
-  arm.sets = sets
+-- Load the module and make plan and buffers for the arm's case. Returns a failure or nil.
+function Session:prepare(arm, sets)
   local failure = self:load(arm)
   if failure then return failure end
   local list = arm.case:buffers_for(arm.impl)
-  arm.steps = plan.build(arm.case.task, arm.impl, arm.case.p, list)
+  arm.sets, arm.steps = sets, plan.build(arm.case.task, arm.impl, arm.case.p, list)
   failure = link(arm, arm.steps)
-  if failure then return failure end
+  if failure or #arm.steps == 0 then return failure end
+  local _
+  _, failure = arm.runner:setup(list, sets)
+  return failure
+end
+
+-- Run the plan once. Returns the arrays that came back, or nil and a failure.
+local function run_once(arm, poison)
+  local ran, failure = arm.runner:run(0, arm.steps, poison)
+  if not ran then return nil, failure end
+  arm.wall_us, arm.counters = ran.wall_us, ran.counters
+  return arm.runner:read(0)
+end
+
+-- Run one case and judge it. Returns a failure or nil.
+function Session:verify(arm, sets)
+  local failure = self:prepare(arm, sets)
+  if failure then return show_contract(arm, failure) end
   arm.cases = (arm.cases or 0) + 1
   if #arm.steps == 0 then
-    arm.checks = { { name = "launch", ok = true,
-      detail = "nothing to launch, as the task allows" } }
+    local detail = "nothing to launch, as the task allows"
+    arm.checks = { { name = "launch", ok = true, detail = detail } }
     return nil
   end
   local poison = timing.poison()
-  local ok, ran, arrays
-  ok, failure = arm.runner:setup(list, sets)
-  if not ok then return failure end
-  ran, failure = arm.runner:run(0, arm.steps, poison)
-  if not ran then return failure end
-  arm.wall_us, arm.counters = ran.wall_us, ran.counters
-  arrays, failure = arm.runner:read(0)
-  if not arrays then return failure end
+  local arrays, stopped = run_once(arm, poison)
+  if not arrays then return show_contract(arm, stopped) end
+  return self:judge(arm, arrays, poison)
+end
+
+function Session:judge(arm, arrays, poison)
   local result = validate.run(arm.case, arrays, poison)
   arm.checks = result.checks
-  arm.facts = arm.case:facts()
-  for name, value in pairs(result.facts) do arm.facts[name] = value end
+  arm.facts = result.facts
+  for name, value in pairs(arm.case:facts()) do
+    if arm.facts[name] == nil then arm.facts[name] = value end
+  end
   if not result.ok then
     return { verdict = result.verdict, reason = result.reason, findings = {} }
   end
@@ -276,6 +287,7 @@ function Session:run(task, how, on_record)
     for _, arm in ipairs(arms) do reset(arm, p, cell or nil) end
     self:run_cell(task, arms, p, number)
     for _, arm in ipairs(arms) do on_record(record.of(arm, self)) end
+    collectgarbage() -- Lua does not know how large the arrays of a cell are
   end
   for _, arm in ipairs(arms) do
     if arm.runner then self.pool:release(arm.runner) end

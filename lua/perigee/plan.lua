@@ -181,8 +181,7 @@ local function launch_step(step, number, context)
   if context.signature and (not step.kernel or step.kernel == context.signature.name) then
     declared = context.signature
   end
-  local entry = context.entry and (not step.kernel) and context.entry or context.rename[name]
-    or name
+  local entry = not step.kernel and context.entry or context.rename[name] or name
   local grid, no_blocks = extents(step.grid, ("grid of launch #%d"):format(number), context.where)
   local block, no_threads = extents(step.block, ("block of launch #%d"):format(number),
     context.where)
@@ -248,13 +247,12 @@ function plan.build(task, impl, p, list)
     context.buffers[buffer.name] = buffer
   end
   local kernel = impl.kernel
-  context.entry = context.signature and context.signature.name or type(kernel) == "string"
-    and kernel or nil
+  context.entry = type(kernel) == "string" and kernel or nil
+  if context.signature then context.entry = context.signature.name end
   local described = (impl.launch or task.launch)(p)
   if type(described) ~= "table" then
-    core.error("invalid",
-      ("launch: expected { grid =, block = } or a list of steps, got %s"):format(
-      type(described)), nil, where)
+    core.error("invalid", "launch: expected { grid =, block = } or a list of steps, got "
+      .. type(described), nil, where)
   end
   local steps = core.json_array {}
   for number, step in ipairs(described[1] and described or { described }) do

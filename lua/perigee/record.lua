@@ -55,39 +55,58 @@ local function environment(health)
   }
 end
 
---- Build the record of one arm.
--- @tparam table arm see perigee.judge
--- @tparam table session {spec, info, seed}
-function record.of(arm, session)
-  local info, case, built = session.info or {}, arm.case, arm.built
-  local failure = arm.failure
-  local gpu = info.gpu_clock
+-- What is known whatever came out.
+local function about(arm, session)
+  local info, built = session.info or {}, arm.built
   return {
-    task = case.task.name, cell = arm.cell and arm.cell.name or nil, params = case.p,
-    impl = arm.impl.name,
-    lang = arm.impl.lang, source = arm.impl.shown, device = session.spec, gpu = info.name,
-    verdict = failure and failure.verdict or "passed", reason = failure and failure.reason or nil,
-    hint = failure and failure.hint or nil, failed_at = failure and arm.failed_at or nil,
-    findings = list(failure and failure.findings), checked_by = list { session.spec },
-    cases = arm.cases, checks = list(arm.checks), facts = arm.facts or {},
-    compile_ms = built and built.seconds * 1e3 or nil, compile_cached = built and built.cached
-      or nil,
-    compile_log = built and built.log or failure and failure.log or "",
-    committed_ptx = built and built.committed, stale_ptx = built and built.stale or nil,
-    time = not failure and arm.time or nil, speedup = not failure and arm.speedup or nil,
-    speedup_ci95 = not failure and arm.speedup_ci95 or nil,
-    work = case:work(), efficiency = not failure and efficiency(case:work(), arm.time) or nil,
-    counters = not failure and arm.counters or nil,
-    sim_wall_us = not failure and not gpu and arm.wall_us or nil, kernels = kernel_facts(arm),
-    seed = session.seed, source_sha = arm.source_sha, ptx_sha = built and core.sha256(built.ptx)
-      or nil,
-    sandbox = list(arm.sandbox),
+    task = arm.case.task.name, cell = arm.cell and arm.cell.name, params = arm.case.p,
+    impl = arm.impl.name, lang = arm.impl.lang, source = arm.impl.shown, device = session.spec,
+    gpu = info.name, cases = arm.cases, checked_by = list { session.spec },
+    checks = list(arm.checks), facts = arm.facts or {}, kernels = kernel_facts(arm),
+    work = arm.case:work(), seed = session.seed, source_sha = arm.source_sha,
+    sandbox = list(arm.sandbox), env = environment(arm.health), at = core.utc(),
     versions = {
       perigee = core.version, driver = info.driver ~= "" and info.driver or nil,
       nvrtc = built and built.compiler, ptx = built and ptx_version(built.ptx),
     },
-    env = environment(arm.health), at = core.utc(),
   }
+end
+
+local function add_build(rec, built)
+  rec.compile_log = built.log
+  rec.compile_ms, rec.compile_cached = built.seconds * 1e3, built.cached
+  rec.committed_ptx, rec.stale_ptx = built.committed, built.stale or nil
+  rec.ptx_sha = core.sha256(built.ptx)
+end
+
+local function add_failure(rec, arm)
+  local failure = arm.failure
+  rec.verdict, rec.reason, rec.hint = failure.verdict, failure.reason, failure.hint
+  rec.findings, rec.failed_at = list(failure.findings), arm.failed_at
+  rec.compile_log = rec.compile_log or failure.log or ""
+end
+
+-- A failed verdict carries no time; the simulator's wall time never stands where a GPU's does.
+local function add_success(rec, arm, gpu_clock)
+  rec.verdict, rec.findings = "passed", list()
+  rec.time, rec.speedup, rec.speedup_ci95 = arm.time, arm.speedup, arm.speedup_ci95
+  rec.efficiency = efficiency(rec.work, arm.time)
+  rec.counters = arm.counters
+  if not gpu_clock then rec.sim_wall_us = arm.wall_us end
+end
+
+--- Build the record of one arm.
+-- @tparam table arm see perigee.judge
+-- @tparam table session {spec, info, seed}
+function record.of(arm, session)
+  local rec = about(arm, session)
+  if arm.built then add_build(rec, arm.built) end
+  if arm.failure then
+    add_failure(rec, arm)
+  else
+    add_success(rec, arm, session.info and session.info.gpu_clock)
+  end
+  return rec
 end
 
 return record

@@ -10,7 +10,7 @@ local units = require "perigee.units"
 
 local report = {}
 
-local MAX_FACTS = 6
+local MAX_FACTS = 8 -- columns; --json has all
 
 local function longest(names, title)
   local size = #title
@@ -71,14 +71,17 @@ local function speedup(rec)
   return ratio and units.ratio(ratio) or ""
 end
 
+-- A column that is blank for a record without a time.
+local function of_time(title, width, text)
+  return { title = title, width = width, right = true,
+    value = function(r) return r.time and text(r.time) or "" end }
+end
+
 local function timed_columns(rec, base)
   local list = {
-    { title = "median", width = 10, right = true, value = function(r) return r.time
-      and units.time(r.time.median_us) end },
-    { title = "95% interval", width = 22, right = true, value = function(r) return r.time
-      and interval(r.time) end },
-    { title = "samples", right = true, value = function(r) return r.time
-      and tostring(r.time.samples) end },
+    of_time("median", 10, function(time) return units.time(time.median_us) end),
+    of_time("95% interval", 22, interval),
+    of_time("samples", 7, function(time) return tostring(time.samples) end),
   }
   local work = rec.work or {}
   if work.bytes then
@@ -230,10 +233,10 @@ end
 
 local function time_lines(rec, add)
   if rec.time then
+    local dropped = rec.time.discarded
     add("time", ("%s, 95%% interval %s, %d samples%s"):format(units.time(rec.time.median_us),
-      interval(rec.time),
-      rec.time.samples, rec.time.discarded > 0 and (", %d discarded"):format(rec.time.discarded)
-        or ""))
+      interval(rec.time), rec.time.samples,
+      dropped > 0 and (", %d dropped (the GPU was throttled)"):format(dropped) or ""))
     local rate = rec.efficiency and rec.efficiency.bandwidth
     if rate then add("bandwidth", units.rate(rate) .. " GB/s of compulsory traffic") end
   elseif rec.sim_wall_us then

@@ -82,10 +82,10 @@ local function lay_out(list)
   end
   local places = {}
   for i, buffer in ipairs(list) do
+    local sent = buffer.role ~= "output" and buffer.array and not buffer.fill
+    local fetched = buffer.role ~= "input" and not buffer.scratch
     places[i] = {
-      init = buffer.array and buffer.role ~= "output" and buffer.fill == nil and place(buffer.bytes)
-        or nil,
-      back = buffer.role ~= "input" and not buffer.scratch and place(buffer.bytes) or nil,
+      init = sent and place(buffer.bytes) or nil, back = fetched and place(buffer.bytes) or nil,
     }
   end
   return places, math.max(at, ALIGN)

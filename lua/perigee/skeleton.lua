@@ -12,8 +12,8 @@ local function structs_of(case)
     local dtype = buffer.dtype
     if not signature.native(buffer.dtype_name) and not seen[buffer.dtype_name] then
       seen[buffer.dtype_name] = true
-      list[#list + 1] = { name = buffer.dtype_name, fields = type(dtype) ~= "string"
-        and dtype.fields or nil }
+      local fields = type(dtype) ~= "string" and dtype.fields or nil
+      list[#list + 1] = { name = buffer.dtype_name, fields = fields }
     end
   end
   return list

@@ -23,8 +23,11 @@ end
 --- Microseconds in us, ms or s, with four significant digits.
 function units.time(us)
   local value, unit = us, "us"
-  if us >= 1e6 then value, unit = us / 1e6, "s" elseif us >= 1e3 then
-    value, unit = us / 1e3, "ms" end
+  if us >= 1e6 then
+    value, unit = us / 1e6, "s"
+  elseif us >= 1e3 then
+    value, unit = us / 1e3, "ms"
+  end
   local places = value >= 1000 and 0 or value >= 100 and 1 or value >= 10 and 2 or 3
   return ("%." .. places .. "f %s"):format(value, unit)
 end

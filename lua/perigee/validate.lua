@@ -95,8 +95,10 @@ end
 -- Options that are functions of the parameters get their values.
 local function resolve_options(options, p)
   local resolved = {}
-  for key, value in pairs(options) do resolved[key] = type(value) == "function" and value(p)
-    or value end
+  for key, value in pairs(options) do
+    if type(value) == "function" then value = value(p) end
+    resolved[key] = value
+  end
   return resolved
 end
 
