@@ -120,7 +120,8 @@ static entry *list_entries(int folder, size_t *count) {
   *count = 0;
   for (struct dirent *d; open_folder && (d = readdir(open_folder));) {
     struct stat status;
-    if (d->d_name[0] == '.' || strlen(d->d_name) >= sizeof entries->name) continue;
+    size_t length = strlen(d->d_name);
+    if (d->d_name[0] == '.' || length >= sizeof entries->name) continue;
     if (fstatat(dirfd(open_folder), d->d_name, &status, AT_SYMLINK_NOFOLLOW) != 0) continue;
     if (*count == room) {
       room = room ? 2 * room : 64;
@@ -129,7 +130,7 @@ static entry *list_entries(int folder, size_t *count) {
       entries = grown;
     }
     entry *e = &entries[(*count)++];
-    snprintf(e->name, sizeof e->name, "%s", d->d_name);
+    memcpy(e->name, d->d_name, length + 1);
     e->used = status.st_mtime;
     e->bytes = status.st_size;
   }

@@ -85,7 +85,6 @@ enum {
   X(L2_CACHE_SIZE, 38)              \
   X(COMPUTE_CAPABILITY_MAJOR, 75)   \
   X(COMPUTE_CAPABILITY_MINOR, 76)   \
-  X(COOPERATIVE_LAUNCH, 95)         \
   X(MAX_SHARED_MEMORY_PER_BLOCK_OPTIN, 97)
 
 #define PG_CU_FUNC_ATTRIBUTES(X) \
@@ -137,7 +136,6 @@ enum {
   X('!', DevicePrimaryCtxRetain, cuDevicePrimaryCtxRetain, (CUcontext * context, CUdevice device)) \
   X('!', DevicePrimaryCtxRelease, cuDevicePrimaryCtxRelease_v2, (CUdevice device))                 \
   X('!', CtxSetCurrent, cuCtxSetCurrent, (CUcontext context))                                      \
-  X('!', CtxGetCurrent, cuCtxGetCurrent, (CUcontext * context))                                    \
   X('!', CtxSynchronize, cuCtxSynchronize, (void))                                                 \
   X('!', MemGetInfo, cuMemGetInfo_v2, (size_t * free, size_t * total))                             \
   X('!', MemAlloc, cuMemAlloc_v2, (CUdeviceptr * pointer, size_t bytes))                           \

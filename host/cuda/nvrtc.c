@@ -79,6 +79,12 @@ static const char *find_error(const char *log, int *file_length, int *number, co
   return NULL;
 }
 
+static const char missing_header[] =
+    "headers are searched beside the file that includes them, in -I folders, and in the include "
+    "folder of the toolkit that NVRTC belongs to; CUDA's own come with a toolkit or with `pip "
+    "install "
+    "nvidia-cuda-runtime nvidia-cuda-cccl` beside NVRTC's wheel";
+
 static int count_errors(const char *log) {
   int count = 0, length, number;
   const char *text;
@@ -103,8 +109,7 @@ static pg_code explain(const char *log, const char *name, pg_error *error) {
   pg_fail(error, PG_COMPILE, "%.*s:%d: %.*s", file_length, file, number, line_length, text);
   pg_where(error, "%.*s:%d", file_length, file, number);
   if (strstr(log, "could not open source file") || strstr(log, "cannot open source file"))
-    return pg_hint(error, "headers are searched beside the file, in -I folders, and in the CUDA "
-                          "toolkit's include folder when NVRTC has one");
+    return pg_hint(error, "%s", missing_header);
   return errors > 1 ? pg_hint(error, "the first of %d errors; the log has all", errors)
                     : PG_COMPILE;
 }
@@ -113,8 +118,8 @@ static pg_code explain(const char *log, const char *name, pg_error *error) {
 
 static char *take_text(const pg_nvrtc *nvrtc, nvrtc_program program, bool ptx) {
   size_t bytes = 0;
-  int result = ptx ? nvrtc->nvrtcGetPTXSize(program, &bytes)
-                   : nvrtc->nvrtcGetProgramLogSize(program, &bytes);
+  nvrtc_result result = ptx ? nvrtc->nvrtcGetPTXSize(program, &bytes)
+                            : nvrtc->nvrtcGetProgramLogSize(program, &bytes);
   char *text = result == PG_NVRTC_SUCCESS ? calloc(1, bytes + 1) : NULL;
   if (!text) return NULL;
   result = ptx ? nvrtc->nvrtcGetPTX(program, text) : nvrtc->nvrtcGetProgramLog(program, text);
@@ -150,7 +155,7 @@ static pg_code build(const pg_nvrtc *nvrtc, nvrtc_program program,
     if (nvrtc->nvrtcAddNameExpression(program, request->expressions[i]))
       return pg_fail(error, PG_COMPILE, "%s: %s is no name expression", request->name,
                      request->expressions[i]);
-  int status = nvrtc->nvrtcCompileProgram(program, option_count, options);
+  nvrtc_result status = nvrtc->nvrtcCompileProgram(program, option_count, options);
   char *log = take_text(nvrtc, program, false);
   if (log) {
     free(result->log);
@@ -162,7 +167,7 @@ static pg_code build(const pg_nvrtc *nvrtc, nvrtc_program program,
     return pg_fail(error, PG_MEMORY, "out of memory compiling %s", request->name);
   if (status) {
     if (!result->log[0])
-      return pg_fail(error, PG_COMPILE, "%s: NVRTC failed with result %d", request->name, status);
+      return pg_fail(error, PG_COMPILE, "%s: NVRTC failed with result %u", request->name, status);
     return explain(result->log, request->name, error);
   }
   result->ptx = take_text(nvrtc, program, true);
@@ -177,8 +182,9 @@ pg_code pg_nvrtc_compile(const pg_nvrtc *nvrtc, const pg_compile_request *reques
                          const char *const *options, int option_count, pg_compile_result *result,
                          pg_error *error) {
   nvrtc_program program = NULL;
-  int status = nvrtc->nvrtcCreateProgram(&program, request->source, request->name, 0, NULL, NULL);
-  if (status) return pg_fail(error, PG_MEMORY, "NVRTC makes no program (result %d)", status);
+  nvrtc_result status =
+      nvrtc->nvrtcCreateProgram(&program, request->source, request->name, 0, NULL, NULL);
+  if (status) return pg_fail(error, PG_MEMORY, "NVRTC makes no program (result %u)", status);
   pg_code code = build(nvrtc, program, request, options, option_count, result, error);
   nvrtc->nvrtcDestroyProgram(&program);
   return code;

@@ -7,8 +7,8 @@
 
 #include "../device.h"
 
-/* Functions of NVRTC in use: presence ('?' is newer than 11.0), name, arguments. The results are
- * nvrtcResult. */
+/* Functions of NVRTC in use: presence ('?' is newer than 11.0), name, arguments. */
+typedef unsigned nvrtc_result; /* nvrtcResult: an enumeration, passed as an unsigned */
 typedef struct _nvrtcProgram *nvrtc_program;
 #define PG_NVRTC_CALLS(X)                                                                     \
   X('!', nvrtcVersion, (int *major, int *minor))                                              \
@@ -42,7 +42,7 @@ enum {
 };
 
 typedef struct pg_nvrtc {
-#define PG_X(presence, name, arguments) int(*name) arguments;
+#define PG_X(presence, name, arguments) nvrtc_result(*name) arguments;
   PG_NVRTC_CALLS(PG_X)
 #undef PG_X
   int major, minor;

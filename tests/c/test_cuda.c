@@ -159,10 +159,6 @@ static cu_result cuCtxSetCurrent(CUcontext context) {
   (void)context;
   return 0;
 }
-static cu_result cuCtxGetCurrent(CUcontext *context) {
-  *context = (CUcontext)&fake;
-  return 0;
-}
 static cu_result cuCtxSynchronize(void) {
   return fake.sticky;
 }

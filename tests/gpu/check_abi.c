@@ -1,10 +1,12 @@
-/* Compares our declarations of the driver API (host/cuda/driver.h) with the vendor's header: every
- * number by a static assertion, every function type by an assignment. Compiling it is the test; it
- * is never run. cc -std=c11 -Werror -fsyntax-only -Ihost -I/usr/local/cuda/include
- * tests/gpu/check_abi.c */
+/* Compares our declarations of the driver API and of NVRTC with the vendor's headers: every number by
+ * a static assertion, every function type by an assignment. Compiling it is the test; it is never run.
+ *   cc -std=c11 -D_GNU_SOURCE -Werror -fsyntax-only -Ihost -I/usr/local/cuda/include \
+ *      tests/gpu/check_abi.c */
 #include <cuda.h>
+#include <nvrtc.h>
 
 #include "cuda/driver.h"
+#include "cuda/nvrtc.h"
 
 #if CUDA_VERSION < 13000
 #error \
@@ -27,6 +29,10 @@ PG_CU_FUNC_ATTRIBUTES(PG_X)
 PG_CU_JIT_OPTIONS(PG_X)
 #undef PG_X
 
+#define PG_X(name, number) _Static_assert(number == NVRTC_##name, "NVRTC_" #name);
+PG_NVRTC_RESULTS(PG_X)
+#undef PG_X
+
 _Static_assert(sizeof(cu_result) == sizeof(CUresult), "CUresult");
 #define SAME(ours, theirs) _Static_assert((int)(ours) == (int)(theirs), #theirs)
 SAME(PG_CU_LAUNCH_END, CU_LAUNCH_PARAM_END_AS_INT);
@@ -40,9 +46,12 @@ SAME(PG_CU_HOST_PORTABLE, CU_MEMHOSTALLOC_PORTABLE);
 
 /* The handles are the same typedefs (C11 lets a typedef be repeated, but only identically), so what
  * is left is that each symbol has the type that its slot is called through. */
-void check_types(pg_driver *driver);
-void check_types(pg_driver *driver) {
+void check_types(pg_driver *driver, pg_nvrtc *compiler);
+void check_types(pg_driver *driver, pg_nvrtc *compiler) {
 #define PG_X(presence, name, symbol, arguments) driver->name = symbol;
   PG_DRIVER_CALLS(PG_X)
+#undef PG_X
+#define PG_X(presence, name, arguments) compiler->name = name;
+  PG_NVRTC_CALLS(PG_X)
 #undef PG_X
 }

@@ -147,11 +147,6 @@ EXPORT cuCtxSetCurrent(CUcontext context) {
   return PG_CU_SUCCESS;
 }
 
-EXPORT cuCtxGetCurrent(CUcontext *context) {
-  *context = (CUcontext)(void *)&sim;
-  return PG_CU_SUCCESS;
-}
-
 EXPORT cuCtxSynchronize(void) {
   return sticky;
 }
