@@ -135,7 +135,7 @@ function describe.table(task)
     file = files.shown(task.file or "?"),
     kernel = core.json_array(signatures), params = param_list(task), cells = core.json_array(cells),
     buffers = buffer_list(one), scalars = scalar_list(task, one), launch = launches(task, one),
-    shown_at = params.text(one.p),
+    shown_at = params.brief(one.p, task.params),
     validate = core.json_array(validators_of(task)), time = { method = method, batch = batch },
     impls = impl_list(task), skeleton = skeleton.text(one),
     check = ("perigee check %s FILE.cu"):format(task.name),
@@ -164,13 +164,8 @@ local function say_params(d, out)
     { title = "check" }, { title = "sim" }, { title = "range" }, { title = "meaning" } }, rows))
 end
 
--- Sizes are shown for one case, the simulator's; naming many parameters would only be noise.
-local function at(d)
-  return #d.shown_at <= 60 and d.shown_at or "the simulator's parameters"
-end
-
 local function say_buffers(d, out)
-  section(out, ("Buffers (sizes at %s)"):format(at(d)))
+  section(out, ("Buffers (sizes at %s)"):format(d.shown_at))
   local rows = {}
   for i, b in ipairs(d.buffers) do
     rows[i] = { b.name, b.role, b.text, units.bytes(b.bytes), b.before }
@@ -183,7 +178,7 @@ end
 
 local function say_scalars(d, out)
   if #d.scalars == 0 then return end
-  section(out, ("Scalars (values at %s)"):format(at(d)))
+  section(out, ("Scalars (values at %s)"):format(d.shown_at))
   local rows = {}
   for i, s in ipairs(d.scalars) do rows[i] = { s.name, s.type, value_text(s.value) } end
   out(columns.text({ { title = "name" }, { title = "type" }, { title = "value" } }, rows))
@@ -221,7 +216,7 @@ function describe.print(task, out)
   for _, text in ipairs(d.kernel) do out("  " .. text) end
   say_buffers(d, out)
   say_scalars(d, out)
-  section(out, ("Launch (at %s)"):format(at(d)))
+  section(out, ("Launch (at %s)"):format(d.shown_at))
   for _, text in ipairs(d.launch) do out("  " .. text) end
   say_params(d, out)
   say_cells(d, out)

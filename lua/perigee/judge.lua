@@ -305,7 +305,7 @@ function Session:case(task, how, stream)
 end
 
 local function at(one, which)
-  return ("%s (%s)"):format(params.text(one.p, params.names(one.task.params)), which)
+  return ("%s (%s)"):format(params.brief(one.p, one.task.params), which)
 end
 
 function Session:check_case(task, index, number, set)

@@ -212,4 +212,20 @@ function params.text(values, names)
   return table.concat(parts, ", ")
 end
 
+local BRIEF = 4
+
+--- The values in words, short: all of a few; of many only those that are not the default.
+-- @tparam table values
+-- @tparam table declared what params.declare returned
+function params.brief(values, declared)
+  local names = params.names(declared)
+  if #names <= BRIEF then return params.text(values, names) end
+  local changed = {}
+  for _, name in ipairs(names) do
+    if values[name] ~= declared[name].default then changed[#changed + 1] = name end
+  end
+  if #changed == 0 then return "every parameter at its default" end
+  return params.text(values, changed) .. ", the others at their defaults"
+end
+
 return params

@@ -158,7 +158,7 @@ local function head(self, rec)
   self.out(summary ~= "" and ("%s: %s"):format(self.task.name, summary) or self.task.name)
   self.out("  on " .. explain.machine(rec))
   if #self.how.cells == 0 then
-    self.out("  " .. params.text(rec.params, params.names(self.task.params)))
+    self.out("  " .. params.brief(rec.params, self.task.params))
     local work = explain.work(rec)
     if work then self.out("  " .. work) end
   end
@@ -250,17 +250,21 @@ end
 
 --- Report of one checked candidate.
 -- @tparam table rec
+-- @tparam table task
 -- @tparam function out called with each line
-function report.check(rec, out)
+function report.check(rec, task, out)
   out(("%s: %s (task %s)"):format(rec.source, rec.verdict, rec.task))
+  local rows, width = {}, 10
   local function add(name, text)
-    if text then out(("  %-10s %s"):format(name, text)) end
+    if not text then return end
+    rows[#rows + 1] = { name, text }
+    width = math.max(width, #name)
   end
   for _, line in ipairs(explain.failure(rec, "  ")) do out(line) end
   add("device", explain.machine(rec))
   if rec.verdict == "passed" then
     add("checked", ("%d cases, each with its own seed; the last: %s"):format(rec.cases or 0,
-      params.text(rec.params)))
+      params.brief(rec.params, task.params)))
     for _, check in ipairs(rec.checks) do
       add("", check.name .. ": " .. (check.detail or "right"))
     end
@@ -270,6 +274,9 @@ function report.check(rec, out)
   for _, name in ipairs(params.names(rec.facts or {})) do add(name, fact_text(rec.facts[name])) end
   time_lines(rec, add)
   add("seed", tostring(rec.seed))
+  for _, row in ipairs(rows) do
+    out(("  %s%s %s"):format(row[1], (" "):rep(width - #row[1]), row[2]))
+  end
 end
 
 --- One record as a line of JSON.

@@ -92,6 +92,16 @@ function TestParams:test_set_needs_an_equals_sign()
   lu.assertStrContains(e.message, "expected name=value")
 end
 
+function TestParams:test_of_many_parameters_only_the_changed_ones_are_named()
+  lu.assertEquals(params.brief({ n = 7, a = 2.5, mode = "fast", flag = false }, declared),
+    "a = 2.5, flag = false, mode = fast, n = 7")
+  local five = params.declare { a = 1, b = 2, c = 3, d = 4, e = 5 }
+  lu.assertEquals(params.brief({ a = 1, b = 9, c = 3, d = 4, e = 5 }, five),
+    "b = 9, the others at their defaults")
+  lu.assertEquals(params.brief({ a = 1, b = 2, c = 3, d = 4, e = 5 }, five),
+    "every parameter at its default")
+end
+
 TestSuggest = {}
 
 function TestSuggest:test_the_nearest_name()

@@ -120,7 +120,7 @@ function TestReport:test_a_checked_candidate_with_a_located_fault()
     findings = { { kind = "out_of_bounds", kernel = "saxpy", located = true, block = { 1, 0, 0 },
       thread = { 3, 0, 0 }, file = "mine.cu", line = 4,
         text = "read of 4 bytes past the end of x\nin saxpy" } } },
-    function(line) lines[#lines + 1] = line end)
+    saxpy, function(line) lines[#lines + 1] = line end)
   local text = table.concat(lines, "\n")
   lu.assertStrContains(text, "mine.cu: out_of_bounds")
   lu.assertStrContains(text, "block (1, 0, 0), thread (3, 0, 0), mine.cu:4")

@@ -45,7 +45,7 @@ function check.main(options)
       common.out(report.json(rec))
     else
       if i > 1 then common.out("") end
-      report.check(rec, common.out)
+      report.check(rec, task, common.out)
     end
     session.pool:fill(math.min(SPARES, #candidates - i)) -- nothing is being timed now
   end
