@@ -28,6 +28,7 @@ typedef struct total {
 typedef struct expected {
   total sums[TSDF_SUMS];
   uint32_t count, optional;
+  bool capped; /* some terms may have been kept out */
 } expected;
 
 static terms terms_of(const tsdf_input *in, uint32_t point, const int32_t voxel[3]) {
@@ -106,6 +107,7 @@ static void widen_for_cap(expected *e, double cap, double weight) {
   total *w = &e->sums[1];
   const double out_low = fmax(0, w->low - weight), out_high = fmax(0, w->high - weight);
   if (w->high < cap) return;
+  e->capped = true;
   w->low = fmin(w->low, cap);
   for (int a = 0; a < TSDF_SUMS; ++a) {
     total *sum = &e->sums[a];
@@ -129,11 +131,16 @@ typedef struct tally {
   uint64_t optional_voxels;
 } tally;
 
+/* How much of an interval is used, where nothing but rounding widens it. */
+static void note_tightness(tally *t, const total *sum, double got) {
+  const double half = 0.5 * (sum->high - sum->low), middle = 0.5 * (sum->high + sum->low);
+  if (half > 0) t->facts.tightness = fmax(t->facts.tightness, fabs(got - middle) / half);
+}
+
 static void judge(tally *t, int array, size_t voxel, const expected *e, double got) {
   const total *sum = &e->sums[array];
   if (got >= sum->low && got <= sum->high) {
-    const double half = 0.5 * (sum->high - sum->low), middle = 0.5 * (sum->high + sum->low);
-    if (half > 0) t->facts.tightness = fmax(t->facts.tightness, fabs(got - middle) / half);
+    if (e->optional == 0 && !e->capped) note_tightness(t, sum, got);
     return;
   }
   bad_voxel *bad = &t->bad[array];

@@ -49,7 +49,7 @@ void tsdf_places(const tsdf_model *model, const tsdf_volume *volume, int32_t *pl
 typedef struct tsdf_sum_facts {
   uint64_t voxels, additions; /* that may be touched, and terms that may be added */
   double rejected;            /* weight that a cap kept out, over all weight offered */
-  double tightness;           /* largest |got - expected| over its allowed error, 0..1 when ok */
+  double tightness; /* largest |got - expected| over its bound, where only rounding counts */
 } tsdf_sum_facts;
 
 /* Needs a model with sums. weight_cap 0: none. Errors: PG_MEMORY. */

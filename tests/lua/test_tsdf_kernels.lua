@@ -1,0 +1,158 @@
+-- The kernels of the TSDF tasks on the simulator, judged by the gate; and kernels with one fault
+-- each, which it must reject for that fault.
+local lu = require "luaunit"
+local core = require "perigee.core"
+local catalogue = require "perigee.catalogue"
+local impl = require "perigee.impl"
+local judge = require "perigee.judge"
+
+local ALL = { "hash/tsdf_allocate", "hash/tsdf_update", "hash/tsdf_fuse" }
+
+local function run(name, how, device)
+  local session <close> = judge.session { device = device or "sim:check", seed = 11 }
+  local records = {}
+  session:run(catalogue.find(name)[1], how, function(rec) records[#records + 1] = rec end)
+  return records
+end
+
+local function assert_all_pass(set, cells, device)
+  for _, name in ipairs(ALL) do
+    local records = run(name, { cells = cells or { "base" }, set = set }, device)
+    lu.assertTrue(#records >= 2)
+    for _, rec in ipairs(records) do
+      lu.assertEquals(rec.verdict, "passed", ("%s %s: %s"):format(name, rec.impl, rec.reason))
+    end
+  end
+end
+
+TestKernels = {}
+
+function TestKernels:test_cells_of_every_axis()
+  assert_all_pass({}, { "base", "pts-20k", "r-1.0", "lf-hi", "load-0.95", "plane-320k" })
+end
+
+function TestKernels:test_without_checks_on_all_workers()
+  assert_all_pass({}, { "pts-1280k" }, "sim")
+end
+
+function TestKernels:test_a_pool_that_is_too_small()
+  for _, rec in ipairs(run(ALL[3], { cells = { "base" }, set = { capacity = 20,
+    table_size = 256 } })) do
+    lu.assertEquals(rec.verdict, "passed", rec.reason)
+    lu.assertEquals(rec.facts.drops, rec.facts.blocks - 20)
+  end
+end
+
+function TestKernels:test_a_warm_volume()
+  assert_all_pass { warm = true, jitter = 3.0 }
+end
+
+function TestKernels:test_published_weights_with_a_cap()
+  local set = { compat = "published", rows = 96, cols = 96, radius = 0.06 }
+  assert_all_pass(set)
+  for _, rec in ipairs(run(ALL[2], { cells = { "base" }, set = set })) do
+    lu.assertTrue(rec.facts.rejected > 0)
+  end
+end
+
+function TestKernels:test_one_point_and_odd_sizes()
+  assert_all_pass { rows = 1, cols = 1 }
+  assert_all_pass { rows = 7, cols = 37, threads = 64, jitter = 1.0, cam_x = 0.03 }
+end
+
+-- ---- faults ----
+
+TestFaults = {}
+
+local folder = os.tmpname()
+os.remove(folder)
+core.mkdir_all(folder)
+
+-- The kernels with one thing changed, which must be there to change.
+local function changed(file, from, to)
+  for _, name in ipairs { "allocate.cu", "update.cu", "fuse.cu", "tsdf.cuh" } do
+    local text = core.read_file(core.home .. "/kernels/tsdf/" .. name)
+    if name == file then
+      local at, last = text:find(from, 1, true)
+      lu.assertNotNil(at, "not in " .. file .. ": " .. from)
+      text = text:sub(1, at - 1) .. to .. text:sub(last + 1)
+    end
+    core.write_file(folder .. "/" .. name, text)
+  end
+end
+
+local function assert_fails(stage, reason, verdict)
+  local session <close> = judge.session { device = "sim", seed = 12, timeout = 1 }
+  local candidate = impl.candidate(("%s/%s.cu"):format(folder, stage))
+  local rec = session:check(catalogue.find("hash/tsdf_" .. stage)[1], candidate, {})
+  lu.assertEquals(rec.verdict, verdict or "wrong_result", rec.reason)
+  lu.assertStrContains(rec.reason, reason)
+end
+
+function TestFaults:test_the_unchanged_kernels_pass_as_candidates()
+  changed("tsdf.cuh", "#pragma once", "#pragma once")
+  for _, stage in ipairs { "allocate", "update", "fuse" } do
+    local session <close> = judge.session { device = "sim", seed = 12 }
+    local candidate = impl.candidate(("%s/%s.cu"):format(folder, stage))
+    local rec = session:check(catalogue.find("hash/tsdf_" .. stage)[1], candidate, {})
+    lu.assertEquals(rec.verdict, "passed", rec.reason)
+  end
+end
+
+function TestFaults:test_drops_that_are_not_counted()
+  changed("tsdf.cuh", "atomicAdd(pool.drop_count, 1ull);", "")
+  assert_fails("allocate", "drops: drop_count is 0")
+end
+
+-- Others wait for the block of that claim for ever.
+function TestFaults:test_a_claim_that_is_undone()
+  changed("tsdf.cuh", "block = kDropped;\n", "block = kPending; entry->key = kEmpty;\n")
+  assert_fails("allocate", "time limit", "timeout")
+end
+
+function TestFaults:test_coordinates_that_are_not_written()
+  changed("tsdf.cuh", "pool.coord[3 * block + 1] = y;", "")
+  assert_fails("allocate", "coordinates")
+end
+
+function TestFaults:test_quadratic_probing()
+  changed("tsdf.cuh", "slot = (slot + 1) & pool.mask;", "slot = (slot + 3 + probe) & pool.mask;")
+  assert_fails("allocate", "reachable")
+end
+
+function TestFaults:test_the_last_sample_left_out()
+  changed("allocate.cu", "s <= steps", "s < steps")
+  assert_fails("allocate", "no lost block")
+  changed("update.cu", "s <= steps", "s < steps")
+  assert_fails("update", "sum of tsdf")
+end
+
+function TestFaults:test_a_cut_that_is_forgotten()
+  changed("update.cu", "if (sample.sdf < -trunc) continue;", "")
+  assert_fails("update", "sum of tsdf")
+end
+
+function TestFaults:test_rounding_to_the_nearest_voxel()
+  changed("tsdf.cuh", "sample.x = __float2int_rd", "sample.x = __float2int_rn")
+  assert_fails("update", "sum of")
+end
+
+function TestFaults:test_sums_that_are_not_atomic()
+  changed("tsdf.cuh", "atomicAdd(&v.weight[at], seen.weight);", "v.weight[at] += seen.weight;")
+  assert_fails("update", "sum of weight")
+end
+
+function TestFaults:test_sums_in_half_precision()
+  changed("tsdf.cuh", "atomicAdd(&v.tsdf[at], tsdf);", "atomicAdd(&v.tsdf[at], __int_as_float("
+    .. "__float_as_int(tsdf) & 0xffffe000));")
+  assert_fails("update", "sum of tsdf")
+end
+
+function TestFaults:test_a_colour_in_the_wrong_array()
+  changed("tsdf.cuh", "atomicAdd(&v.g[at], seen.g);", "atomicAdd(&v.g[at], seen.b);")
+  assert_fails("update", "sum of g")
+end
+
+local status = lu.LuaUnit.run()
+os.execute("rm -rf '" .. folder .. "'")
+os.exit(status)
