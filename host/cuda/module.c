@@ -3,6 +3,7 @@
 #include "state.h"
 
 #include <ctype.h>
+#include <elf.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -70,12 +71,40 @@ static pg_code explain_load(pg_cuda *cuda, const pg_module *module, cu_result re
 
 /* ---- loading ---- */
 
-static bool is_binary(const unsigned char *image, size_t bytes) {
-  return bytes >= 4 && (!memcmp(image,
-                                "\x7f"
-                                "ELF",
-                                4) ||
-                        !memcmp(image, "\x50\xed\x55\xba", 4)); /* a fat binary */
+static const char elf_magic[4] = {'\177', 'E', 'L', 'F'};
+static const char fat_magic[4] = {'\x50', '\xed', '\x55',
+                                  '\xba'}; /* several cubins and PTX in one */
+
+static bool is_binary(const char *image, size_t bytes) {
+  return bytes >= 4 && (!memcmp(image, elf_magic, 4) || !memcmp(image, fat_magic, 4));
+}
+
+static bool within(uint64_t at, uint64_t size, size_t bytes) {
+  return at <= bytes && size <= bytes - at;
+}
+
+/* The driver takes no size and follows the offsets that it finds, so a file that was cut short
+ * would make it read past the end. True when every part that the headers name lies inside. */
+static bool is_whole(const char *image, size_t bytes) {
+  uint64_t fat_bytes;
+  Elf64_Ehdr head;
+  if (!memcmp(image, fat_magic, 4)) {
+    if (bytes < 16) return false;
+    memcpy(&fat_bytes, image + 8, 8);
+    return within(16, fat_bytes, bytes);
+  }
+  if (bytes < sizeof head) return false;
+  memcpy(&head, image, sizeof head);
+  if (head.e_ident[EI_CLASS] != ELFCLASS64 || head.e_ident[EI_DATA] != ELFDATA2LSB) return false;
+  if (!within(head.e_phoff, (uint64_t)head.e_phnum * head.e_phentsize, bytes)) return false;
+  if (!within(head.e_shoff, (uint64_t)head.e_shnum * sizeof(Elf64_Shdr), bytes)) return false;
+  for (unsigned i = 0; i < head.e_shnum; i++) {
+    Elf64_Shdr section;
+    memcpy(&section, image + head.e_shoff + i * sizeof section, sizeof section);
+    if (section.sh_type != SHT_NOBITS && !within(section.sh_offset, section.sh_size, bytes))
+      return false;
+  }
+  return true;
 }
 
 static pg_code load_image(pg_cuda *cuda, pg_module *module, const char *image, pg_error *error) {
@@ -86,6 +115,13 @@ static pg_code load_image(pg_cuda *cuda, pg_module *module, const char *image, p
   cu_result result = cuda->driver.ModuleLoadDataEx(&module->handle, image, 3, options, values);
   log[sizeof log - 1] = '\0';
   return result ? explain_load(cuda, module, result, log, error) : PG_OK;
+}
+
+static pg_code load_binary(pg_cuda *cuda, pg_module *module, const char *image, size_t bytes,
+                           pg_error *error) {
+  if (is_whole(image, bytes)) return load_image(cuda, module, image, error);
+  pg_fail(error, PG_SYNTAX, "%s is a cubin that was cut short, or no 64-bit one", module->name);
+  return pg_where(error, "%s", module->name);
 }
 
 static pg_code load_text(pg_cuda *cuda, pg_module *module, const char *text, size_t bytes,
@@ -156,7 +192,7 @@ pg_code pg_cuda_load(pg_device *device, const void *image, size_t bytes, const c
   snprintf(module->name, sizeof module->name, "%s", name && name[0] ? name : "module");
   module->next = cuda->modules;
   cuda->modules = module;
-  code = is_binary(image, bytes) ? load_image(cuda, module, image, error)
+  code = is_binary(image, bytes) ? load_binary(cuda, module, image, bytes, error)
                                  : load_text(cuda, module, image, bytes, error);
   if (!code) code = list_names(cuda, module, error);
   if (code)

@@ -8,6 +8,7 @@
 
 #include <cmocka.h>
 
+#include <elf.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -704,17 +705,45 @@ static void what_is_no_ptx_is_refused(void **state) {
   assert_int_equal(device->ops->load(device, "", 0, "empty", &module, &error), PG_SYNTAX);
 }
 
+/* A cubin as far as its outer shape goes: one section of 100 bytes. */
+static size_t make_cubin(char image[512]) {
+  Elf64_Ehdr head = {.e_ident = {0x7f, 'E', 'L', 'F', ELFCLASS64, ELFDATA2LSB, EV_CURRENT},
+                     .e_shoff = sizeof head,
+                     .e_shentsize = sizeof(Elf64_Shdr),
+                     .e_shnum = 1};
+  Elf64_Shdr section = {.sh_type = SHT_PROGBITS, .sh_offset = 300, .sh_size = 100};
+  memset(image, 0, 512);
+  memcpy(image, &head, sizeof head);
+  memcpy(image + sizeof head, &section, sizeof section);
+  return 400;
+}
+
 static void a_cubin_lists_its_kernels(void **state) {
   (void)state;
   pg_module *module;
   pg_kernel *kernel;
   pg_kernel_info info;
-  ok(device->ops->load(device, "\177ELF....", 8, "k.cubin", &module, &error));
+  char image[512];
+  size_t bytes = make_cubin(image);
+  ok(device->ops->load(device, image, bytes, "k.cubin", &module, &error));
   assert_string_equal(device->ops->kernel_name(device, module, 0), "listed");
   ok(device->ops->kernel(device, module, "listed", &kernel, &error));
   ok(device->ops->kernel_info(device, kernel, &info, &error));
   assert_int_equal(info.param_count, 4);
   assert_int_equal(info.params[0].kind, '?');
+}
+
+static void a_cubin_that_was_cut_short_never_reaches_the_driver(void **state) {
+  (void)state;
+  pg_module *module;
+  char image[512], fat[32] = {0x50, (char)0xed, 0x55, (char)0xba, 1, 0, 16, 0, 16};
+  for (size_t bytes = make_cubin(image) - 1; bytes >= 4; bytes--)
+    assert_int_equal(device->ops->load(device, image, bytes, "k.cubin", &module, &error),
+                     PG_SYNTAX);
+  contains(error.message, "k.cubin is a cubin that was cut short");
+  ok(device->ops->load(device, fat, 32, "k.fatbin", &module, &error));
+  for (size_t bytes = 31; bytes >= 4; bytes--)
+    assert_int_equal(device->ops->load(device, fat, bytes, "k.fatbin", &module, &error), PG_SYNTAX);
 }
 
 /* ---- launches ---- */
@@ -908,6 +937,7 @@ int main(void) {
       ON_DEVICE(wrong_ptx_gives_its_line),
       ON_DEVICE(what_is_no_ptx_is_refused),
       ON_DEVICE(a_cubin_lists_its_kernels),
+      ON_DEVICE(a_cubin_that_was_cut_short_never_reaches_the_driver),
       ON_DEVICE(a_launch_passes_shape_and_arguments),
       ON_DEVICE(wrong_launches_are_refused_before_they_run),
       ON_DEVICE(much_shared_memory_is_asked_for_once),

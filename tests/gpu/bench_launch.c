@@ -18,7 +18,7 @@
 enum { BATCH = 400, ROUNDS = 300, WAYS = 4 };
 
 static const char ptx[] =
-    ".version 7.0\n.target sm_52\n.address_size 64\n"
+    ".version 7.0\n.target sm_75\n.address_size 64\n"
     ".visible .entry empty(\n"
     "  .param .u64 x, .param .u64 y, .param .f32 a, .param .u32 n\n"
     ")\n{\n  .reg .b64 %rd<3>;\n"

@@ -1,5 +1,6 @@
-/* Compares our declarations of the driver API and of NVRTC with the vendor's headers: every number by
- * a static assertion, every function type by an assignment. Compiling it is the test; it is never run.
+/* Compares our declarations of the driver API and of NVRTC with the vendor's headers: every number
+ * by a static assertion, every function type by an assignment. Compiling it is the test; it is
+ * never run.
  *   cc -std=c11 -D_GNU_SOURCE -Werror -fsyntax-only -Ihost -I/usr/local/cuda/include \
  *      tests/gpu/check_abi.c */
 #include <cuda.h>

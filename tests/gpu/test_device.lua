@@ -228,6 +228,19 @@ function TestDevice:test_what_is_no_ptx_is_refused()
   lu.assertStrContains(broke.where, "broken.ptx:")
 end
 
+-- tests/gpu/run makes a cubin of the saxpy above where there is an nvcc, and names it.
+function TestDevice:test_a_cubin_runs()
+  local file = os.getenv "PERIGEE_TEST_CUBIN"
+  lu.skipIf(not file, "no cubin given in PERIGEE_TEST_CUBIN")
+  local m = dev:load(core.read_file(file), "saxpy.cubin")
+  lu.assertEquals(m:kernels(), { "saxpy" })
+  local k = m:kernel "saxpy"
+  lu.assertEquals(#k:info().params, 4)
+  local x, y = dev:upload(core.array("f32", 64, 3)), dev:upload(core.array("f32", 64, 1))
+  k:launch { grid = 1, block = 64, args = { x, y, 2.0, 64 } }
+  lu.assertEquals(y:download():sum(), 7.0 * 64)
+end
+
 function TestDevice:test_template_instances()
   local r = core.compile {
     source = "template <typename T, int N> __global__ void fill(T *p) { p[threadIdx.x] = N; }",
