@@ -5,7 +5,7 @@
 local lu = require "luaunit"
 local core = require "perigee.core"
 
-local BINARY = (os.getenv("BUILD") or "build") .. "/perigee"
+local BINARY = core.realpath((os.getenv("BUILD") or "build") .. "/perigee")
 
 local function read_transcript(path)
   local commands, needs = {}, nil

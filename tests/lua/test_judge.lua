@@ -102,6 +102,19 @@ function TestJudge:test_a_fault_of_one_implementation_does_not_harm_the_next_cel
   lu.assertEquals(records[2].verdict, "passed", records[2].reason)
 end
 
+function TestJudge:test_a_failing_cell_shows_nothing_of_the_cell_before()
+  write("trap.cu", (COUNT:gsub("if %(i < n%)", "if (n == 200) __trap(); if (i < n)")))
+  local records = run(task {
+    cells = { { name = "a", set = { n = 100 } }, { name = "b", set = { n = 200 } } },
+    impls = { naive = { "cuda", "trap.cu" } }, facts = function(p) return { threads = p.n } end,
+  })
+  lu.assertEquals(records[1].facts, { threads = 100 })
+  lu.assertEquals(records[2].verdict, "launch_error")
+  lu.assertEquals(records[2].facts, {})
+  lu.assertEquals(#records[2].checks, 0)
+  lu.assertEquals(records[2].cases, 1)
+end
+
 function TestJudge:test_a_plan_of_several_kernels_with_memset_copy_and_scratch()
   write("two.cu", [[
     extern "C" __global__ void partial(const int* x, int* mine, int n) {
