@@ -93,8 +93,8 @@ __device__ inline int load_relaxed(const int *at) {
   return value;
 }
 
-// A fence and the store in one: what was written before is seen by whoever acquires the value. It is
-// cheaper than __threadfence, which is sequentially consistent and empties the L1 cache.
+// A fence and the store in one: whoever acquires the value sees what was written before. Cheaper
+// than __threadfence, which is sequentially consistent and empties the L1 cache.
 __device__ inline void store_release(int *at, int value) {
   asm volatile("st.release.gpu.global.s32 [%0], %1;" ::"l"(__cvta_generic_to_global(at)), "r"(value)
                : "memory");

@@ -1,6 +1,6 @@
 // Stage "update": adds every point to the voxels along its ray, in blocks that the table already
 // knows. One thread a point. `update` looks each sample's block up, `update_ray` only when the ray
-// enters another.
+// enters another one, and `update_warp` also adds up within the warp what goes to the same voxel.
 #include "tsdf.cuh"
 
 extern "C" __global__ void update(const float *__restrict__ points,
