@@ -10,6 +10,7 @@ local tsdf = {}
 
 local VOXELS = 512 -- in a block
 local PUBLISHED_CAP = 32
+local MAX_POINTS = 1 << 24 -- the reference keeps 8 bytes for each of their samples
 
 --- An entry of the table as the kernels see it: 16 bytes.
 tsdf.Entry = core.struct("Entry", { { "key", "i64" }, { "block", "i32" }, { "pad", "i32" } })
@@ -93,9 +94,13 @@ local function next_power(n)
 end
 
 --- Add what follows from the parameters: n, steps, table_size, weight_cap.
--- @raise "range" when table_size is no power of two
+-- @raise "range" for too many points, or a table_size that is no power of two
 function tsdf.derive(p)
   p.n = p.scene == "scan" and p.points or p.rows * p.cols
+  if p.n > MAX_POINTS then
+    core.error("range", ("rows = %d by cols = %d are %d points"):format(p.rows, p.cols, p.n),
+      ("at most %d points"):format(MAX_POINTS))
+  end
   p.steps = math.ceil(p.trunc)
   if p.table_size == 0 then p.table_size = next_power(2 * p.capacity) end
   if p.table_size ~= next_power(p.table_size) then

@@ -53,13 +53,19 @@ static terms terms_of(const tsdf_input *in, uint32_t point, const int32_t voxel[
   return out;
 }
 
-/* The value of the lowest set bit of a binary32 number. */
+/* The value of the lowest set bit of a binary32 number, as binary64; infinity for 0. */
 static double lowest_bit(double value) {
-  int exponent;
-  if (value == 0) return INFINITY;
-  const double mantissa = frexp(fabs(value), &exponent);
-  const uint32_t bits = (uint32_t)(mantissa * 0x1p24);
-  return ldexp(1, exponent - 24 + __builtin_ctz(bits | 1u << 24));
+  const float narrow = (float)value;
+  uint32_t bits;
+  memcpy(&bits, &narrow, sizeof bits);
+  const uint32_t exponent = bits >> 23 & 255;
+  const uint32_t mantissa = (bits & 0x7fffff) | (exponent ? 1u << 23 : 0);
+  if (mantissa == 0) return INFINITY;
+  const uint64_t scale = (exponent ? exponent : 1) - 150 + (uint32_t)__builtin_ctz(mantissa);
+  const uint64_t wide = (uint64_t)(uint32_t)(scale + 1023) << 52;
+  double result;
+  memcpy(&result, &wide, sizeof result);
+  return result;
 }
 
 static void add_term(total *sum, double value, double slack, double weight, bool optional) {
