@@ -1,6 +1,7 @@
-/* THE device interface: what every device (CUDA, simulator) implements, and all that the code above sees.
- * A device owns its modules, streams and events; closing it frees them. Objects of one device never mix with
- * another's. One thread uses a device at a time. Every call returns a pg_code and fills the pg_error. */
+/* THE device interface: what every device (CUDA, simulator) implements, and all that the code above
+ * sees. A device owns its modules, streams and events; closing it frees them. Objects of one device
+ * never mix with another's. One thread uses a device at a time. Every call returns a pg_code and
+ * fills the pg_error. */
 #ifndef PG_DEVICE_H
 #define PG_DEVICE_H
 
@@ -19,15 +20,15 @@ typedef struct pg_stream pg_stream; /* NULL: the default stream; copies on it ar
 typedef struct pg_event pg_event;
 
 typedef struct pg_device_info {
-  char spec[32];         /* "cuda:0", "sim", "sim:check" */
-  char kind[8];          /* "cuda" or "sim" */
-  char name[128];        /* "NVIDIA H200"; "PTX simulator, 2 threads, AVX-512" */
-  char driver[64];       /* "580.159.04 (CUDA 13.0)"; "" on sim */
+  char spec[32];          /* "cuda:0", "sim", "sim:check" */
+  char kind[8];           /* "cuda" or "sim" */
+  char name[128];         /* "NVIDIA H200"; "PTX simulator, 2 threads, AVX-512" */
+  char driver[64];        /* "580.159.04 (CUDA 13.0)"; "" on sim */
   int cc_major, cc_minor; /* compute capability; sim presents 9.0 */
   int multiprocessors;
   int max_threads_per_block;
   uint32_t max_grid[3], max_block[3];
-  size_t shared_per_block;        /* bytes without opting in */
+  size_t shared_per_block; /* bytes without opting in */
   size_t shared_per_block_optin;
   size_t l2_bytes;
   size_t memory_bytes;
@@ -46,18 +47,18 @@ typedef struct pg_kernel_info {
   int param_count;
   pg_param params[PG_PARAM_MAX];
   uint32_t param_bytes;
-  int registers;      /* a thread's; -1 unknown (sim: PTX does not say) */
-  int local_bytes;    /* a thread's, spills included; -1 unknown */
-  int shared_bytes;   /* static */
-  int max_threads;    /* a block's */
+  int registers;    /* a thread's; -1 unknown (sim: PTX does not say) */
+  int local_bytes;  /* a thread's, spills included; -1 unknown */
+  int shared_bytes; /* static */
+  int max_threads;  /* a block's */
 } pg_kernel_info;
 
 typedef struct pg_launch {
   pg_kernel *kernel;
   uint32_t grid[3], block[3];
-  uint32_t shared;     /* dynamic shared memory, bytes */
+  uint32_t shared; /* dynamic shared memory, bytes */
   bool cooperative;
-  const void *params;  /* packed argument bytes, laid out as pg_kernel_info.params says */
+  const void *params; /* packed argument bytes, laid out as pg_kernel_info.params says */
   size_t param_bytes;
 } pg_launch;
 
@@ -68,10 +69,10 @@ typedef enum pg_fault_kind {
   PG_FAULT_MISALIGNED,
   PG_FAULT_UNINITIALIZED,
   PG_FAULT_RACE,
-  PG_FAULT_TRAP,     /* trap, brkpt, a failed assert */
+  PG_FAULT_TRAP, /* trap, brkpt, a failed assert */
   PG_FAULT_TIMEOUT,
   PG_FAULT_READ_ONLY, /* a write to a buffer that kernels must not change */
-  PG_FAULT_DEADLOCK, /* a barrier that some threads never reach */
+  PG_FAULT_DEADLOCK,  /* a barrier that some threads never reach */
   PG_FAULT_OTHER
 } pg_fault_kind;
 
@@ -88,32 +89,32 @@ typedef struct pg_fault {
   char instruction[128]; /* the PTX text */
   uint64_t address;
   uint32_t access_bytes;
-  char space[16];        /* "global", "shared", "local" */
-  char allocation[64];   /* name of the nearest allocation, see pg_device_ops.name */
+  char space[16];      /* "global", "shared", "local" */
+  char allocation[64]; /* name of the nearest allocation, see pg_device_ops.name */
   uint64_t allocation_base, allocation_bytes;
-  int64_t distance;      /* bytes from its nearest end: > 0 past the end, < 0 before the start */
-  char text[1024];       /* all of it in words, one line a fact */
+  int64_t distance; /* bytes from its nearest end: > 0 past the end, < 0 before the start */
+  char text[1024];  /* all of it in words, one line a fact */
 } pg_fault;
 
 /* What the simulator counted since pg_device_ops.counters was last called with reset. */
-#define PG_COUNTERS(X)                                                                          \
-  X(launches, "kernel launches")                                                                \
-  X(warp_instructions, "warp instructions executed")                                            \
-  X(thread_instructions, "thread instructions executed (active lanes)")                         \
-  X(branches, "conditional branches executed by a warp")                                        \
-  X(divergent_branches, "of these, branches that split a warp")                                 \
-  X(global_load_requests, "warp-level global load instructions")                                \
-  X(global_load_sectors, "32-byte sectors they touched")                                        \
-  X(global_load_bytes, "bytes their lanes asked for")                                           \
-  X(global_store_requests, "warp-level global store instructions")                              \
-  X(global_store_sectors, "32-byte sectors they touched")                                       \
-  X(global_store_bytes, "bytes their lanes wrote")                                              \
-  X(global_atomic_requests, "warp-level global atomics and reductions")                         \
-  X(global_atomic_sectors, "32-byte sectors they touched")                                      \
-  X(global_atomic_lanes, "lanes that took part in them")                                        \
-  X(global_atomic_collisions, "of these, lanes whose address an earlier lane of the warp had")  \
-  X(shared_requests, "warp-level shared-memory instructions")                                   \
-  X(shared_wavefronts, "passes they needed for bank conflicts")                                 \
+#define PG_COUNTERS(X)                                                                         \
+  X(launches, "kernel launches")                                                               \
+  X(warp_instructions, "warp instructions executed")                                           \
+  X(thread_instructions, "thread instructions executed (active lanes)")                        \
+  X(branches, "conditional branches executed by a warp")                                       \
+  X(divergent_branches, "of these, branches that split a warp")                                \
+  X(global_load_requests, "warp-level global load instructions")                               \
+  X(global_load_sectors, "32-byte sectors they touched")                                       \
+  X(global_load_bytes, "bytes their lanes asked for")                                          \
+  X(global_store_requests, "warp-level global store instructions")                             \
+  X(global_store_sectors, "32-byte sectors they touched")                                      \
+  X(global_store_bytes, "bytes their lanes wrote")                                             \
+  X(global_atomic_requests, "warp-level global atomics and reductions")                        \
+  X(global_atomic_sectors, "32-byte sectors they touched")                                     \
+  X(global_atomic_lanes, "lanes that took part in them")                                       \
+  X(global_atomic_collisions, "of these, lanes whose address an earlier lane of the warp had") \
+  X(shared_requests, "warp-level shared-memory instructions")                                  \
+  X(shared_wavefronts, "passes they needed for bank conflicts")                                \
   X(barriers, "barrier arrivals of warps")
 
 typedef struct pg_counters {
@@ -132,17 +133,20 @@ typedef struct pg_device_ops {
   /* Memory. Addresses are aligned to 256 bytes at least. alloc of 0 bytes is PG_RANGE. */
   pg_code (*alloc)(pg_device *, size_t bytes, pg_ptr *out, pg_error *);
   pg_code (*free)(pg_device *, pg_ptr, pg_error *); /* freeing 0 does nothing */
-  /* Name part of an allocation for fault reports; read_only: kernels must not write it (sim enforces). */
-  pg_code (*name)(pg_device *, pg_ptr start, size_t bytes, const char *name, bool read_only, pg_error *);
-  pg_code (*upload)(pg_device *, pg_ptr to, const void *from, size_t bytes, pg_stream *, pg_error *);
+  /* Name part of an allocation for fault reports; read_only: kernels must not write it (sim
+   * enforces). */
+  pg_code (*name)(pg_device *, pg_ptr start, size_t bytes, const char *name, bool read_only,
+                  pg_error *);
+  pg_code (*upload)(pg_device *, pg_ptr to, const void *from, size_t bytes, pg_stream *,
+                    pg_error *);
   pg_code (*download)(pg_device *, void *to, pg_ptr from, size_t bytes, pg_stream *, pg_error *);
   pg_code (*copy)(pg_device *, pg_ptr to, pg_ptr from, size_t bytes, pg_stream *, pg_error *);
   /* Write `count` patterns of 1, 2 or 4 bytes. */
   pg_code (*fill)(pg_device *, pg_ptr to, uint32_t pattern, int pattern_bytes, size_t count,
                   pg_stream *, pg_error *);
 
-  /* Modules: PTX text (zero-terminated) or a cubin (ELF). `name` is for messages. The driver's (or the
-   * parser's) complaint is in the error, with the line. */
+  /* Modules: PTX text (zero-terminated) or a cubin (ELF). `name` is for messages. The driver's (or
+   * the parser's) complaint is in the error, with the line. */
   pg_code (*load)(pg_device *, const void *image, size_t bytes, const char *name, pg_module **out,
                   pg_error *);
   void (*unload)(pg_device *, pg_module *);
@@ -151,9 +155,10 @@ typedef struct pg_device_ops {
   /* Name of the module's index-th kernel, NULL past the end. */
   const char *(*kernel_name)(pg_device *, pg_module *, int index);
 
-  /* Asynchronous on CUDA. An empty grid or block, too many threads or too much shared memory is PG_LAUNCH
-   * before anything runs. A kernel that faults gives PG_LAUNCH or PG_TIMEOUT at the next sync (sim: at once)
-   * and `fault` tells; after a fault a CUDA device only answers `fault` and `close`; sim goes on. */
+  /* Asynchronous on CUDA. An empty grid or block, too many threads or too much shared memory is
+   * PG_LAUNCH before anything runs. A kernel that faults gives PG_LAUNCH or PG_TIMEOUT at the next
+   * sync (sim: at once) and `fault` tells; after a fault a CUDA device only answers `fault` and
+   * `close`; sim goes on. */
   pg_code (*launch)(pg_device *, const pg_launch *, pg_stream *, pg_error *);
   pg_code (*sync)(pg_device *, pg_error *); /* the whole device */
   void (*fault)(pg_device *, pg_fault *);   /* kind PG_FAULT_NONE when nothing faulted */
@@ -184,8 +189,8 @@ struct pg_device {
 };
 
 /* Open "auto" (first GPU, else sim:check), "cuda", "cuda:N", "sim", "sim:check" or "sim:profile".
- * Errors: PG_NOT_FOUND for an unknown name (the hint lists what exists), PG_ENVIRONMENT for a GPU that is
- * not there. */
+ * Errors: PG_NOT_FOUND for an unknown name (the hint lists what exists), PG_ENVIRONMENT for a GPU
+ * that is not there. */
 pg_code pg_device_open(const char *spec, pg_device **out, pg_error *error);
 void pg_device_close(pg_device *device); /* NULL is allowed */
 /* What "auto" would open, without opening it. Costs a look for the driver, nothing more. */
@@ -196,9 +201,9 @@ int pg_cuda_count(char *why, size_t why_bytes);
 /* ---- compiling CUDA C++ to PTX (NVRTC), independent of any device ---- */
 
 typedef struct pg_compile_request {
-  const char *source;  /* the text */
-  const char *name;    /* its file name: messages and .file directives carry it */
-  const char *arch;    /* "compute_80"; NULL: compute_90, what the simulator presents */
+  const char *source;         /* the text */
+  const char *name;           /* its file name: messages and .file directives carry it */
+  const char *arch;           /* "compute_80"; NULL: compute_90, what the simulator presents */
   const char *const *options; /* further NVRTC options, e.g. "-DBLOCK=256", "-Ikernels" */
   int option_count;
   const char *const *expressions; /* template instances to keep, e.g. "saxpy<float, 4>" */
@@ -207,9 +212,9 @@ typedef struct pg_compile_request {
 } pg_compile_request;
 
 typedef struct pg_compile_result {
-  char *ptx;     /* zero-terminated; owned, freed by pg_compile_free */
+  char *ptx; /* zero-terminated; owned, freed by pg_compile_free */
   size_t bytes;
-  char *log;     /* warnings, or why it failed; never NULL after pg_compile */
+  char *log;      /* warnings, or why it failed; never NULL after pg_compile */
   char **lowered; /* lowered (mangled) name of each expression; expression_count of them */
   int lowered_count;
   double seconds;

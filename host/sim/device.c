@@ -23,11 +23,12 @@ struct pg_module {
 };
 
 struct pg_stream {
-  int unused;
+  pg_stream *next; /* all that the device has handed out: closing frees them */
 };
 
 struct pg_event {
   double at;
+  pg_event *next;
 };
 
 typedef struct sim_device {
@@ -35,6 +36,8 @@ typedef struct sim_device {
   pg_sim_options options;
   sim_memory *memory;
   pg_module *modules;
+  pg_stream *streams;
+  pg_event *events;
   pg_fault fault;
   pg_counters counters;
 } sim_device;
@@ -467,9 +470,11 @@ static void sim_limit(pg_device *d, double seconds) {
 }
 
 static pg_code sim_stream_new(pg_device *d, pg_stream **out, pg_error *error) {
-  (void)d;
-  *out = calloc(1, sizeof **out);
-  return *out ? PG_OK : pg_fail(error, PG_MEMORY, "no memory for a stream");
+  pg_stream *stream = calloc(1, sizeof *stream);
+  if (!stream) return pg_fail(error, PG_MEMORY, "no memory for a stream");
+  stream->next = self(d)->streams;
+  *out = self(d)->streams = stream;
+  return PG_OK;
 }
 
 static pg_code sim_stream_sync(pg_device *d, pg_stream *stream, pg_error *error) {
@@ -478,14 +483,19 @@ static pg_code sim_stream_sync(pg_device *d, pg_stream *stream, pg_error *error)
 }
 
 static void sim_stream_free(pg_device *d, pg_stream *stream) {
-  (void)d;
+  pg_stream **at = &self(d)->streams;
+  while (*at && *at != stream) at = &(*at)->next;
+  if (!*at) return;
+  *at = stream->next;
   free(stream);
 }
 
 static pg_code sim_event_new(pg_device *d, pg_event **out, pg_error *error) {
-  (void)d;
-  *out = calloc(1, sizeof **out);
-  return *out ? PG_OK : pg_fail(error, PG_MEMORY, "no memory for an event");
+  pg_event *event = calloc(1, sizeof *event);
+  if (!event) return pg_fail(error, PG_MEMORY, "no memory for an event");
+  event->next = self(d)->events;
+  *out = self(d)->events = event;
+  return PG_OK;
 }
 
 static pg_code sim_event_record(pg_device *d, pg_event *event, pg_stream *stream, pg_error *error) {
@@ -506,7 +516,10 @@ static pg_code sim_event_elapsed(pg_device *d, pg_event *start, pg_event *stop,
 }
 
 static void sim_event_free(pg_device *d, pg_event *event) {
-  (void)d;
+  pg_event **at = &self(d)->events;
+  while (*at && *at != event) at = &(*at)->next;
+  if (!*at) return;
+  *at = event->next;
   free(event);
 }
 
@@ -543,6 +556,8 @@ static pg_code sim_info(pg_device *device, pg_device_info *info, pg_error *error
 static void sim_close(pg_device *device) {
   sim_device *d = self(device);
   while (d->modules) sim_unload(device, d->modules);
+  while (d->streams) sim_stream_free(device, d->streams);
+  while (d->events) sim_event_free(device, d->events);
   sim_memory_free(d->memory);
   free(d);
 }

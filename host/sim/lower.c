@@ -334,6 +334,25 @@ bool lower_has(const ptx_instr *instr, const char *mod) {
   return false;
 }
 
+static bool among(const char *word, const char *words) {
+  size_t n = strlen(word);
+  for (const char *at = strstr(words, word); at; at = strstr(at + 1, word)) {
+    if ((at == words || at[-1] == ' ') && (at[n] == ' ' || at[n] == 0)) return true;
+  }
+  return false;
+}
+
+bool lower_known(lowering *l, const char *words) {
+  const ptx_instr *instr = lower_instr(l);
+  for (int i = 0; i < instr->mod_count; i++) {
+    const char *mod = instr->mods[i];
+    if (ptx_type_parse(mod) != PTX_NONE || among(mod, words)) continue;
+    lower_fail(l, PG_UNSUPPORTED, "the simulator does not know .%s in '%s'", mod, instr->text);
+    return false;
+  }
+  return true;
+}
+
 ptx_type lower_type(const ptx_instr *instr) {
   for (int i = instr->mod_count - 1; i >= 0; i--) {
     ptx_type t = ptx_type_parse(instr->mods[i]);

@@ -71,6 +71,8 @@ void lower_widen(lowering *l, uint32_t wide, uint32_t narrow, bool is_signed);
 const ptx_instr *lower_instr(const lowering *l);
 bool lower_operands(lowering *l, int least, int most); /* checks the number of operands */
 bool lower_has(const ptx_instr *instr, const char *mod);
+/* Every modifier is a type or one of `words` (separated by spaces), else PG_UNSUPPORTED. */
+bool lower_known(lowering *l, const char *words);
 ptx_type lower_type(const ptx_instr *instr); /* of the last modifier that is a type */
 /* Address of a variable in its own space; false: not found. */
 bool lower_symbol(lowering *l, const char *name, uint64_t *value, ptx_space *space);

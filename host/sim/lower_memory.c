@@ -6,6 +6,16 @@
 #include "lower.h"
 #include "memory.h"
 
+/* Modifiers of memory instructions. Scopes and weak, relaxed, volatile change nothing here: every
+ * access goes to memory at once. Cache and eviction hints change only speed. */
+#define SPACES "global shared shared::cta local const param param::entry "
+#define ORDERS "weak relaxed volatile mmio acquire release acq_rel cta cluster gpu sys "
+#define CACHES                                                                                   \
+  "ca cg cs lu cv wb wt nc L1::evict_normal L1::evict_unchanged L1::evict_first L1::evict_last " \
+  "L1::no_allocate L2::64B L2::128B L2::256B L2::evict_last L2::evict_normal L2::evict_first "
+#define VECTORS "v2 v4 v8 "
+#define OPERATIONS "add and or xor min max inc dec exch cas noftz "
+
 static ptx_space space_of(const ptx_instr *instr) {
   for (int i = 0; i < instr->mod_count; i++) {
     const char *m = instr->mods[i];
@@ -93,6 +103,7 @@ static bool orders(const ptx_instr *instr, const char *semantics) {
 }
 
 static bool lower_load(lowering *l, const ptx_instr *instr) {
+  if (!lower_known(l, SPACES ORDERS CACHES VECTORS)) return false;
   ptx_type type = lower_type(instr);
   int count = vector_of(instr);
   const sim_entry *entry = memory_entry(l, "ld", type, true);
@@ -119,6 +130,7 @@ static bool lower_load(lowering *l, const ptx_instr *instr) {
 }
 
 static bool lower_store(lowering *l, const ptx_instr *instr) {
+  if (!lower_known(l, SPACES ORDERS CACHES VECTORS)) return false;
   ptx_type type = lower_type(instr);
   int count = vector_of(instr);
   const sim_entry *entry = memory_entry(l, "st", type, false);
@@ -164,6 +176,7 @@ static const sim_entry *atomic_entry(const ptx_instr *instr, ptx_type type) {
 
 /* atom d, [a], b{, c} and red [a], b. */
 static bool lower_atomic(lowering *l, const ptx_instr *instr) {
+  if (!lower_known(l, SPACES ORDERS CACHES VECTORS OPERATIONS)) return false;
   bool has_result = strcmp(instr->opcode, "atom") == 0;
   ptx_type type = lower_type(instr);
   const sim_entry *entry = atomic_entry(instr, type);
@@ -191,6 +204,7 @@ static bool lower_atomic(lowering *l, const ptx_instr *instr) {
 
 /* cvta.space.u64: space address -> generic; cvta.to.space.u64: the reverse. */
 static bool lower_cvta(lowering *l, const ptx_instr *instr) {
+  if (!lower_known(l, "to " SPACES)) return false;
   if (!lower_operands(l, 2, 2)) return false;
   if (lower_type(instr) != PTX_U64) return lower_unsupported(l, "32-bit generic addresses");
   uint64_t window = window_of(space_of(instr));
@@ -204,6 +218,7 @@ static bool lower_cvta(lowering *l, const ptx_instr *instr) {
 }
 
 static bool lower_isspacep(lowering *l, const ptx_instr *instr) {
+  if (!lower_known(l, SPACES)) return false;
   if (!lower_operands(l, 2, 2)) return false;
   ptx_space space = space_of(instr);
   uint32_t wide, temp = lower_temp(l, '8');
@@ -246,6 +261,7 @@ static bool lower_pack(lowering *l, const ptx_instr *instr, uint32_t bytes) {
 }
 
 static bool lower_mov(lowering *l, const ptx_instr *instr) {
+  if (!lower_known(l, "")) return false;
   if (!lower_operands(l, 2, 2)) return false;
   ptx_type type = lower_type(instr);
   uint32_t bytes = ptx_type_bytes(type), wide;
@@ -261,6 +277,7 @@ static bool lower_mov(lowering *l, const ptx_instr *instr) {
 }
 
 static bool lower_fence(lowering *l, const ptx_instr *instr) {
+  if (!lower_known(l, "sc acq_rel cta cluster gpu sys gl proxy alias")) return false;
   if (lower_has(instr, "proxy")) return lower_unsupported(l, "proxies");
   lower_emit(l, sim_op_fence);
   return !l->code;

@@ -8,6 +8,7 @@
 /* ---- control ---- */
 
 static bool lower_bra(lowering *l, const ptx_instr *instr) {
+  if (!lower_known(l, "uni")) return false;
   if (!lower_operands(l, 1, 1)) return false;
   const ptx_operand *label = &instr->operands[0];
   if (label->kind != PTX_OP_LABEL)
@@ -40,6 +41,7 @@ static bool label_index(const ptx_func *f, const char *name, size_t *out) {
 }
 
 static bool lower_brx(lowering *l, const ptx_instr *instr) {
+  if (!lower_known(l, "idx uni")) return false;
   if (!lower_operands(l, 2, 2)) return false;
   const struct ptx_targets *t = find_targets(l->source, instr->operands[1].name);
   if (!t || t->count == 0)
@@ -113,6 +115,7 @@ static bool lower_bar_red(lowering *l, const ptx_instr *instr) {
 }
 
 static bool lower_bar(lowering *l, const ptx_instr *instr) {
+  if (!lower_known(l, "sync red arrive warp cluster aligned popc and or cta")) return false;
   if (lower_has(instr, "red")) return lower_bar_red(l, instr);
   if (lower_has(instr, "warp")) {
     if (!lower_operands(l, 1, 1)) return false;
@@ -145,6 +148,7 @@ static bool lower_pair(lowering *l, const ptx_operand *o, uint32_t *d, uint32_t 
 }
 
 static bool lower_shfl(lowering *l, const ptx_instr *instr) {
+  if (!lower_known(l, "sync up down bfly idx")) return false;
   bool sync = lower_has(instr, "sync");
   if (!lower_operands(l, sync ? 5 : 4, sync ? 5 : 4)) return false;
   uint32_t d, p, wide;
@@ -169,6 +173,7 @@ static bool lower_shfl(lowering *l, const ptx_instr *instr) {
 }
 
 static bool lower_vote(lowering *l, const ptx_instr *instr) {
+  if (!lower_known(l, "sync all any uni ballot")) return false;
   bool sync = lower_has(instr, "sync"), ballot = lower_has(instr, "ballot");
   if (!lower_operands(l, sync ? 3 : 2, sync ? 3 : 2)) return false;
   uint32_t wide;
@@ -188,6 +193,7 @@ static bool lower_vote(lowering *l, const ptx_instr *instr) {
 }
 
 static bool lower_match(lowering *l, const ptx_instr *instr) {
+  if (!lower_known(l, "any all sync")) return false;
   if (!lower_operands(l, 3, 3)) return false;
   bool wide_value = ptx_type_bytes(lower_type(instr)) == 8, all = lower_has(instr, "all");
   uint32_t d, p, wide;
@@ -206,6 +212,7 @@ static bool lower_match(lowering *l, const ptx_instr *instr) {
 }
 
 static bool lower_redux(lowering *l, const ptx_instr *instr) {
+  if (!lower_known(l, "sync add min max and or xor")) return false;
   if (!lower_operands(l, 3, 3)) return false;
   ptx_type type = lower_type(instr);
   if (type == PTX_F32) return lower_unsupported(l, "float reductions");
@@ -245,6 +252,8 @@ static const char *boolean_of(const ptx_instr *instr) {
                                    : NULL;
 }
 
+#define COMPARISONS "eq ne lt le gt ge lo ls hi hs equ neu ltu leu gtu geu num nan and or xor ftz"
+
 /* The bare comparison: setp_CMP{_ftz}_TYPE into predicate slot d. */
 static bool compare(lowering *l, const ptx_instr *instr, uint32_t d) {
   char key[64];
@@ -261,6 +270,7 @@ static bool compare(lowering *l, const ptx_instr *instr, uint32_t d) {
 
 /* setp.CMP{.BOOL} p{|q}, a, b{, {!}c}: p = (a CMP b) BOOL c, q = !(a CMP b) BOOL c. */
 static bool lower_setp(lowering *l, const ptx_instr *instr) {
+  if (!lower_known(l, COMPARISONS)) return false;
   const char *boolean = boolean_of(instr);
   if (!lower_operands(l, boolean ? 4 : 3, boolean ? 4 : 3)) return false;
   const ptx_operand *dest = &instr->operands[0];
@@ -282,6 +292,7 @@ static bool lower_setp(lowering *l, const ptx_instr *instr) {
 
 /* set.CMP{.BOOL}{.ftz}.DTYPE.STYPE d, a, b{, c}: all ones (integers) or 1.0 where true. */
 static bool lower_set(lowering *l, const ptx_instr *instr) {
+  if (!lower_known(l, COMPARISONS)) return false;
   const char *boolean = boolean_of(instr);
   if (!lower_operands(l, boolean ? 4 : 3, boolean ? 4 : 3)) return false;
   ptx_type dest = PTX_NONE;

@@ -1,5 +1,6 @@
-/* PTX text -> syntax tree: lexer, parser and name resolution. Everything of a module lives in its arena and
- * is freed by ptx_free; strings in it are interned (equal names are equal pointers within a module). */
+/* PTX text -> syntax tree: lexer, parser and name resolution. Everything of a module lives in its
+ * arena and is freed by ptx_free; strings in it are interned (equal names are equal pointers within
+ * a module). */
 #ifndef PG_SIM_PTX_H
 #define PG_SIM_PTX_H
 
@@ -10,29 +11,30 @@
 #include "../error.h"
 
 typedef enum ptx_space { /* state spaces */
-  PTX_GENERIC,
-  PTX_REG,
-  PTX_CONST,
-  PTX_GLOBAL,
-  PTX_LOCAL,
-  PTX_PARAM,
-  PTX_SHARED
+                         PTX_GENERIC,
+                         PTX_REG,
+                         PTX_CONST,
+                         PTX_GLOBAL,
+                         PTX_LOCAL,
+                         PTX_PARAM,
+                         PTX_SHARED
 } ptx_space;
 
 /*   id      spelling  bytes */
-#define PTX_TYPES(X)                                                                            \
-  X(B8, "b8", 1) X(B16, "b16", 2) X(B32, "b32", 4) X(B64, "b64", 8) X(B128, "b128", 16)         \
-  X(U8, "u8", 1) X(U16, "u16", 2) X(U32, "u32", 4) X(U64, "u64", 8)                             \
-  X(S8, "s8", 1) X(S16, "s16", 2) X(S32, "s32", 4) X(S64, "s64", 8)                             \
-  X(F16, "f16", 2) X(F16X2, "f16x2", 4) X(BF16, "bf16", 2) X(BF16X2, "bf16x2", 4)               \
-  X(F32, "f32", 4) X(F64, "f64", 8) X(PRED, "pred", 0)
+#define PTX_TYPES(X)                                                                      \
+  X(B8, "b8", 1)                                                                          \
+  X(B16, "b16", 2) X(B32, "b32", 4) X(B64, "b64", 8) X(B128, "b128", 16) X(U8, "u8", 1)   \
+      X(U16, "u16", 2) X(U32, "u32", 4) X(U64, "u64", 8) X(S8, "s8", 1) X(S16, "s16", 2)  \
+          X(S32, "s32", 4) X(S64, "s64", 8) X(F16, "f16", 2) X(F16X2, "f16x2", 4)         \
+              X(BF16, "bf16", 2) X(BF16X2, "bf16x2", 4) X(F32, "f32", 4) X(F64, "f64", 8) \
+                  X(PRED, "pred", 0)
 
 typedef enum ptx_type {
   PTX_NONE,
 #define PTX_X(id, name, bytes) PTX_##id,
   PTX_TYPES(PTX_X)
 #undef PTX_X
-  PTX_TYPE_COUNT
+      PTX_TYPE_COUNT
 } ptx_type;
 
 const char *ptx_type_name(ptx_type type); /* "u32" */
@@ -41,13 +43,14 @@ ptx_type ptx_type_parse(const char *name); /* PTX_NONE when it is no type */
 
 /* A variable in memory, or a formal parameter. */
 typedef struct ptx_var {
-  const char *name;   /* unique in its function (a name redeclared in an inner scope gets a suffix "@N") */
+  const char
+      *name; /* unique in its function (a name redeclared in an inner scope gets a suffix "@N") */
   ptx_space space;
-  ptx_type type;      /* element type */
-  uint32_t align;     /* bytes; natural alignment of the type unless .align says more */
-  uint64_t count;     /* elements; 1 for a scalar; 0 for an incomplete array `x[]` */
+  ptx_type type;  /* element type */
+  uint32_t align; /* bytes; natural alignment of the type unless .align says more */
+  uint64_t count; /* elements; 1 for a scalar; 0 for an incomplete array `x[]` */
   bool is_array;
-  bool is_pointer;    /* a parameter marked .ptr */
+  bool is_pointer; /* a parameter marked .ptr */
   bool is_extern;
   int line;
   const uint8_t *init; /* initial bytes (count * size of type), NULL when none: zeros */
@@ -58,7 +61,7 @@ typedef struct ptx_var {
     int64_t addend;
     bool generic; /* generic(x) */
     int bytes;    /* low bytes of the address: 8, 4, or a run of masks 0xFF(x), 0xFF00(x), ... */
-  } *relocs;
+  } * relocs;
   int reloc_count;
 } ptx_var;
 
@@ -103,8 +106,9 @@ typedef struct ptx_place {
 typedef struct ptx_instr {
   const char *opcode; /* "ld", "setp", "bra"; NULL: a label (name in operands[0].name) */
   int mod_count;
-  const char **mods; /* without dots, in order: {"global", "nc", "v4", "f32"}; "::" stays inside a part */
-  int guard;         /* register index of the guard predicate, -1 none */
+  const char *
+      *mods; /* without dots, in order: {"global", "nc", "v4", "f32"}; "::" stays inside a part */
+  int guard; /* register index of the guard predicate, -1 none */
   bool guard_negated;
   int operand_count;
   ptx_operand *operands;
@@ -117,8 +121,8 @@ typedef struct ptx_instr {
 
 typedef struct ptx_func {
   const char *name;
-  bool is_entry;   /* .entry (a kernel) or .func */
-  bool is_extern;  /* declared without a body (vprintf, __assertfail, ...) */
+  bool is_entry;  /* .entry (a kernel) or .func */
+  bool is_extern; /* declared without a body (vprintf, __assertfail, ...) */
   bool noreturn;
   int line;
   int ret_count, param_count;
@@ -135,13 +139,13 @@ typedef struct ptx_func {
     const char *label;
     int count;
     const char **names; /* labels or functions; empty for a prototype */
-  } *targets;
+  } * targets;
   int targets_count;
 } ptx_func;
 
 typedef struct ptx_module {
   int version_major, version_minor;
-  char target[32]; /* "sm_90" */
+  char target[32];  /* "sm_90" */
   int address_size; /* 64; 32 is an error */
   int var_count;
   ptx_var *vars; /* .global, .const, .shared at module scope */
@@ -150,9 +154,11 @@ typedef struct ptx_module {
   void *arena;
 } ptx_module;
 
-/* Parse zero-terminated PTX. Errors: PG_SYNTAX with where = "NAME:LINE" and the line's text in the message;
- * PG_MEMORY past limits (64 MiB of text, 1 Mi registers, 4 Mi instructions). Any bytes are safe. */
-pg_code ptx_parse(const char *text, size_t bytes, const char *name, ptx_module **out, pg_error *error);
+/* Parse zero-terminated PTX. Errors: PG_SYNTAX with where = "NAME:LINE" and the line's text in the
+ * message; PG_MEMORY past limits (64 MiB of text, 1 Mi registers, 4 Mi instructions). Any bytes are
+ * safe. */
+pg_code ptx_parse(const char *text, size_t bytes, const char *name, ptx_module **out,
+                  pg_error *error);
 void ptx_free(ptx_module *module); /* NULL is allowed */
 const ptx_func *ptx_find(const ptx_module *module, const char *name);
 

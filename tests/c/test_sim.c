@@ -584,6 +584,34 @@ static void unsupported_instruction(void **state) {
   assert_string_equal(t.error.where, "odd.ptx:8");
 }
 
+/* Whatever an instruction says must be understood: a modifier that nobody knows is an error, not a
+ * hint. */
+static void unsupported_modifier(void **state) {
+  (void)state;
+  static const char *const lines[] = {"ld.nonsense.global.f32 %f1, [%rd1];",
+                                      "st.global.L3::never.f32 [%rd1], %f1;",
+                                      "atom.global.nand.u32 %r1, [%rd1], %r2;",
+                                      "setp.lt.maybe.f32 %p1, %f1, %f2;",
+                                      "shfl.sync.sideways.b32 %r1, %r2, 1, 31, -1;",
+                                      "bar.sync.twice 0;",
+                                      "add.rz.odd.f32 %f1, %f1, %f2;",
+                                      "cvta.to.moon.u64 %rd1, %rd1;",
+                                      "bra.sometimes L;"};
+  for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
+    char text[512];
+    int n = snprintf(
+        text, sizeof text,
+        ".version 8.0\n.target sm_90\n.address_size 64\n.visible .entry k()\n{\n"
+        ".reg .b32 %%r<4>;\n.reg .f32 %%f<4>;\n.reg .b64 %%rd<4>;\n.reg .pred %%p<4>;\n%s\n"
+        "L: ret;\n}\n",
+        lines[i]);
+    pg_module *m;
+    pg_code code = ops()->load(t.device, text, (size_t)n, "odd.ptx", &m, &t.error);
+    if (code != PG_UNSUPPORTED) fail_msg("%s: %s", lines[i], pg_code_name(code));
+    assert_string_equal(t.error.where, "odd.ptx:10");
+  }
+}
+
 #define RIGHT(open)                                                        \
   cmocka_unit_test_setup_teardown(saxpy, open, close_device),              \
       cmocka_unit_test_setup_teardown(collatz, open, close_device),        \
@@ -619,6 +647,7 @@ int main(void) {
       FAULTY(deadlock),
       FAULTY(bad_launches),
       FAULTY(unsupported_instruction),
+      FAULTY(unsupported_modifier),
   };
   return cmocka_run_group_tests_name("simulator", tests, NULL, NULL);
 }
