@@ -20,8 +20,9 @@ extern "C" __global__ void allocate(const float *points, Entry *table, int *coor
   }
 }
 
-// Two levers on top: a ray skips a block equal to its previous one (about two of three samples),
-// and the lanes of a warp that want the same block send one of them.
+// Levers on top: a ray skips a block equal to its previous one (about two of three samples); the
+// lanes of a warp that want the same block send one of them; a block is published before its coord;
+// several threads may share a ray (rows of the grid).
 extern "C" __global__ void allocate_ray(const float *points, Entry *table, int *coord,
                                         int *block_count, u64 *drop_count, int n, int steps,
                                         float voxel, float inv_voxel, float trunc, float cam_x,
@@ -32,8 +33,9 @@ extern "C" __global__ void allocate_ray(const float *points, Entry *table, int *
   const Pool pool = {table, table_mask, coord, block_count, drop_count, capacity};
   // Lanes past the end walk the last ray but never ask: the warp's votes need all of them.
   const Ray ray = ray_to(points, min(i, n - 1), cam);
+  const Span span = span_of(steps);
   long long previous = kEmpty;
-  for (int s = -steps; s <= steps; ++s) {
+  for (int s = span.first; s <= span.last; ++s) {
     const Sample sample = sample_at(ray, s, cam, grid);
     const int x = sample.x >> 3, y = sample.y >> 3, z = sample.z >> 3;
     const long long key = block_key(x, y, z);
@@ -42,7 +44,8 @@ extern "C" __global__ void allocate_ray(const float *points, Entry *table, int *
     if (asks) {
       previous = key;
       const u32 same = __match_any_sync(asking, key);
-      if ((threadIdx.x & 31) == __ffs((int)same) - 1) find_or_insert(pool, x, y, z);
+      if ((threadIdx.x & 31) == __ffs((int)same) - 1)
+        find_or_insert<Publish::before_coord>(pool, x, y, z);
     }
     __syncwarp();
   }

@@ -53,7 +53,7 @@ extern "C" __global__ void fuse_ray(const float *points, const float *point_weig
       previous = key;
       const u32 same = __match_any_sync(asking, key);
       const int leader = __ffs((int)same) - 1;
-      if ((threadIdx.x & 31) == leader) block = find_or_insert(pool, x, y, z);
+      if ((threadIdx.x & 31) == leader) block = find_or_insert<Publish::before_coord>(pool, x, y, z);
       block = __shfl_sync(same, block, leader);
     }
     if (adds && block >= 0) add_sample(voxels, block, sample, seen, inv_trunc, weight_cap);

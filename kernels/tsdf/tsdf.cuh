@@ -67,6 +67,18 @@ __device__ inline Sample sample_at(const Ray &ray, int s, Camera cam, Grid grid)
   return sample;
 }
 
+// The samples that one thread takes: all 2 * steps + 1 of its ray, or a part of them when the grid
+// has several rows (gridDim.y threads share a ray, which shortens the chain of dependent look-ups).
+struct Span {
+  int first, last;
+};
+
+__device__ inline Span span_of(int steps) {
+  const int samples = 2 * steps + 1, rows = (int)gridDim.y;
+  const int each = (samples + rows - 1) / rows, first = -steps + (int)blockIdx.y * each;
+  return {first, min(steps, first + each - 1)};
+}
+
 // Index of a voxel within its block: x runs fastest.
 __device__ inline int voxel_in_block(const Sample &s) {
   return (s.x & 7) | (s.y & 7) << 3 | (s.z & 7) << 6;
@@ -93,6 +105,11 @@ __device__ inline int load_relaxed(const int *at) {
   return value;
 }
 
+__device__ inline void store_relaxed(int *at, int value) {
+  asm volatile("st.relaxed.gpu.global.s32 [%0], %1;" ::"l"(__cvta_generic_to_global(at)), "r"(value)
+               : "memory");
+}
+
 // A fence and the store in one: whoever acquires the value sees what was written before. Cheaper
 // than __threadfence, which is sequentially consistent and empties the L1 cache.
 __device__ inline void store_release(int *at, int value) {
@@ -109,55 +126,75 @@ struct Pool {
   int capacity;
 };
 
+// When the winner of an entry tells the others its block: after coord, as the published algorithm
+// has it, or before. Only later kernels read coord, and their launch orders that anyway.
+enum class Publish { after_coord, before_coord };
+
 // The winner of an empty entry gives it a block. A claim is never undone: that would break the
 // probe chains that run over it and leave waiters spinning. So a full pool publishes kDropped.
+template <Publish order>
 __device__ inline int publish(const Pool &pool, Entry *entry, int x, int y, int z) {
-  int block = atomicAdd(pool.block_count, 1);
-  if (block < pool.capacity) {
+  const int place = atomicAdd(pool.block_count, 1);
+  const int block = place < pool.capacity ? place : kDropped;
+  if (order == Publish::before_coord) store_relaxed(&entry->block, block);
+  if (block != kDropped) {
     pool.coord[3 * block] = x;
     pool.coord[3 * block + 1] = y;
     pool.coord[3 * block + 2] = z;
   } else {
     atomicAdd(pool.drop_count, 1ull);
-    block = kDropped;
   }
-  store_release(&entry->block, block);
+  if (order == Publish::after_coord) store_release(&entry->block, block);
   return block;
 }
 
-// A block never changes once published, so a plain load that sees it is final; only a load that
-// does not must go past the L1 cache.
 __device__ inline int wait_for_block(const Entry *entry) {
-  int block = entry->block;
+  int block = kPending;
   while (block == kPending) block = load_relaxed(&entry->block);
   return block;
 }
 
-// The block of (x, y, z), inserted when it is new; kDropped when it got none.
+// A whole entry in one 16-byte load, possibly from a stale L1 line. Key and block never change once
+// they are set, so what it shows of them is final; what it shows as missing is not.
+__device__ inline Entry load_entry(const Entry *at) {
+  const longlong2 bits = *reinterpret_cast<const longlong2 *>(at);
+  return {bits.x, (int)bits.y, 0};
+}
+
+// The block of (x, y, z), inserted when it is new; kDropped when it got none. The walk along the
+// probe chain is a loop of its own, so that lanes whose walks differ in length meet after it and
+// insert, or wait, together.
+template <Publish order = Publish::after_coord>
 __device__ inline int find_or_insert(const Pool &pool, int x, int y, int z) {
   const long long key = block_key(x, y, z);
   u32 slot = block_hash(x, y, z) & pool.mask;
-  for (u32 probe = 0; probe <= pool.mask; ++probe) {
-    Entry *entry = &pool.table[slot];
-    long long seen = entry->key;
-    if (seen == kEmpty) {
-      seen = (long long)atomicCAS((u64 *)&entry->key, (u64)kEmpty, (u64)key);
-      if (seen == kEmpty) return publish(pool, entry, x, y, z);
+  u32 left = pool.mask + 1; // entries not yet seen
+  while (left > 0) {
+    Entry seen = load_entry(&pool.table[slot]);
+    while (seen.key != key && seen.key != kEmpty && --left > 0) {
+      slot = (slot + 1) & pool.mask;
+      seen = load_entry(&pool.table[slot]);
     }
-    if (seen == key) return wait_for_block(entry);
+    if (left == 0) break;
+    Entry *entry = &pool.table[slot];
+    if (seen.key == key) return seen.block != kPending ? seen.block : wait_for_block(entry);
+    const long long other = (long long)atomicCAS((u64 *)&entry->key, (u64)kEmpty, (u64)key);
+    if (other == kEmpty) return publish<order>(pool, entry, x, y, z);
+    if (other == key) return wait_for_block(entry);
     slot = (slot + 1) & pool.mask;
+    --left;
   }
   return kDropped;
 }
 
 // The same for a table that nobody writes.
-__device__ inline int find(const Entry *table, u32 mask, int x, int y, int z) {
+__device__ inline int find(const Entry *__restrict__ table, u32 mask, int x, int y, int z) {
   const long long key = block_key(x, y, z);
   u32 slot = block_hash(x, y, z) & mask;
   for (u32 probe = 0; probe <= mask; ++probe) {
-    const long long seen = table[slot].key;
-    if (seen == key) return table[slot].block;
-    if (seen == kEmpty) break;
+    const Entry seen = load_entry(&table[slot]);
+    if (seen.key == key) return seen.block;
+    if (seen.key == kEmpty) break;
     slot = (slot + 1) & mask;
   }
   return kDropped;

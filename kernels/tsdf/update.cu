@@ -96,7 +96,8 @@ extern "C" __global__ void update_warp(const float *__restrict__ points,
   const Observation observed = observation_of(point_weight, point_color, own);
   long long previous = kEmpty;
   int block = kDropped;
-  for (int s = -steps; s <= steps; ++s) {
+  const Span span = span_of(steps);
+  for (int s = span.first; s <= span.last; ++s) {
     const Sample sample = sample_at(ray, s, cam, grid);
     bool adds = i < n && sample.sdf >= -trunc;
     const int x = sample.x >> 3, y = sample.y >> 3, z = sample.z >> 3;

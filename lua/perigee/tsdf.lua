@@ -126,6 +126,15 @@ function tsdf.launch(p)
   return { grid = (p.n + p.threads - 1) // p.threads, block = p.threads }
 end
 
+-- Threads that keep a large GPU busy for about one wave.
+local WAVE = 240000
+
+--- Several threads share a ray (rows of the grid) where the points alone do not fill a GPU.
+function tsdf.split_launch(p)
+  local rows = math.max(1, math.min(2 * p.steps + 1, WAVE // math.max(1, p.n)))
+  return { grid = { (p.n + p.threads - 1) // p.threads, rows }, block = p.threads }
+end
+
 --- Published: 8 volumes between one pair of events. Else cold caches.
 function tsdf.time(p)
   if p.compat == "published" then return { method = "batch", batch = 8 } end

@@ -47,5 +47,9 @@ already hold blocks (parameter warm): they keep their places.]],
   impls = {
     { name = "cuda", "cuda", "kernels/tsdf/allocate.cu" },
     { name = "cuda-ray", "cuda", "kernels/tsdf/allocate.cu", kernel = "allocate_ray" },
+    {
+      name = "cuda-split", "cuda", "kernels/tsdf/allocate.cu", kernel = "allocate_ray",
+      launch = tsdf.split_launch,
+    },
   },
 }

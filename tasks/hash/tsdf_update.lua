@@ -41,5 +41,9 @@ cap or above adds nothing at all; the weight that it sees may be an older one.]]
     { name = "cuda", "cuda", "kernels/tsdf/update.cu" },
     { name = "cuda-ray", "cuda", "kernels/tsdf/update.cu", kernel = "update_ray" },
     { name = "cuda-warp", "cuda", "kernels/tsdf/update.cu", kernel = "update_warp" },
+    {
+      name = "cuda-split", "cuda", "kernels/tsdf/update.cu", kernel = "update_warp",
+      launch = tsdf.split_launch,
+    },
   },
 }
