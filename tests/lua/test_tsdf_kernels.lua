@@ -106,7 +106,8 @@ end
 
 -- Others wait for the block of that claim for ever.
 function TestFaults:test_a_claim_that_is_undone()
-  changed("tsdf.cuh", "block = kDropped;\n", "block = kPending; entry->key = kEmpty;\n")
+  changed("tsdf.cuh", "const int block = place < pool.capacity ? place : kDropped;",
+    "if (place >= pool.capacity) { entry->key = kEmpty; return kPending; }\nconst int block = place;")
   assert_fails("allocate", "time limit", "timeout")
 end
 
@@ -116,7 +117,7 @@ function TestFaults:test_coordinates_that_are_not_written()
 end
 
 function TestFaults:test_quadratic_probing()
-  changed("tsdf.cuh", "slot = (slot + 1) & pool.mask;", "slot = (slot + 3 + probe) & pool.mask;")
+  changed("tsdf.cuh", "slot = (slot + 1) & pool.mask;", "slot = (slot + 3 + left) & pool.mask;")
   assert_fails("allocate", "reachable")
 end
 
