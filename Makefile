@@ -17,7 +17,8 @@ ifeq ($(origin CC),default)
 CC := gcc
 endif
 
-WARN := -Wall -Wextra -Wconversion -Wshadow -Wstrict-prototypes -Wno-sign-conversion
+WARN := -Wall -Wextra -Wconversion -Wshadow -Wstrict-prototypes -Wno-sign-conversion \
+        -Wno-unknown-pragmas
 CFLAGS ?= -O2 -g
 LUA_CFLAGS := -I/usr/include/lua5.4
 # -ffp-contract=off: the simulator and the references must round exactly where the source says.
@@ -81,31 +82,34 @@ build: $(BUILD)/perigee $(MODULES) ## the command and the modules of the tasks, 
 .PHONY: tests
 tests: $(CTESTS)
 
+# -O0 for the hot loops: instrumented and optimized they would take most of the time of the build.
 SANITIZE := -fsanitize=address,undefined -fno-omit-frame-pointer -fno-sanitize-recover=all
 
 .PHONY: asan
 asan: ## the same in build/asan, with AddressSanitizer and UBSan
-	+@$(PARALLEL) BUILD=$(BUILD)/asan CFLAGS="-O1 -g" VEC_FLAGS= SAN="$(SANITIZE)" build tests
+	+@$(PARALLEL) BUILD=$(BUILD)/asan CFLAGS="-O1 -g" VEC_FLAGS=-O0 SAN="$(SANITIZE)" build tests
 
-# Each tests/fuzz/fuzz_NAME.c has LLVMFuzzerTestOneInput; its seeds are in tests/fuzz/corpus/NAME and stay as they are.
+# Each tests/fuzz/fuzz_NAME.c has LLVMFuzzerTestOneInput and reads PTX. Seeds stay as they are; finds go to build/fuzz.
 FUZZERS := $(patsubst tests/fuzz/fuzz_%.c,%,$(wildcard tests/fuzz/fuzz_*.c))
-FUZZ_CORE := $(filter-out $(BUILD)/obj/main.o,$(patsubst host/%.c,$(BUILD)/obj/%.o,$(wildcard host/*.c host/sim/ptx*.c)))
+FUZZ_CORE := $(filter $(BUILD)/obj/sim/%,$(CORE)) \
+             $(patsubst host/%.c,$(BUILD)/obj/%.o,$(filter-out host/main.c host/device.c,$(wildcard host/*.c)))
 FUZZ_SECONDS ?= 30
 
 .PHONY: fuzz run-fuzzers
 fuzz: ## fuzz what reads foreign bytes, FUZZ_SECONDS=30 in all (needs clang)
-	+@$(PARALLEL) BUILD=$(BUILD)/fuzz CC=clang CFLAGS="-O1 -g" SAN="$(SANITIZE) -fsanitize=fuzzer-no-link" run-fuzzers
+	+@$(PARALLEL) BUILD=$(BUILD)/fuzz CC=clang CFLAGS="-O1 -g" VEC_FLAGS="-O1 -fno-sanitize=undefined" \
+	  SAN="$(SANITIZE) -fsanitize=fuzzer-no-link" run-fuzzers
 
 run-fuzzers: $(FUZZERS:%=$(BUILD)/fuzz_%)
 	@for name in $(FUZZERS); do \
 	  mkdir -p $(BUILD)/corpus/$$name && \
 	  $(BUILD)/fuzz_$$name -max_total_time=$$(($(FUZZ_SECONDS) / $(words $(FUZZERS)))) -timeout=10 -rss_limit_mb=2048 \
-	    -verbosity=0 -print_final_stats=1 -artifact_prefix=$(BUILD)/ $(BUILD)/corpus/$$name \
-	    $$(ls -d tests/fuzz/corpus/$$name 2>/dev/null) || exit; \
+	    -dict=tests/fuzz/ptx.dict -verbosity=0 -print_final_stats=1 -artifact_prefix=$(BUILD)/ \
+	    $(BUILD)/corpus/$$name $$(ls -d tests/fuzz/corpus/$$name) tests/ptx || exit; \
 	done
 
 $(BUILD)/fuzz_%: tests/fuzz/fuzz_%.c $(FUZZ_CORE) $(BUILD)/flags
-	@$(CC) $(ALL_CFLAGS) -fsanitize=fuzzer -Ihost -MMD -MP -o $@ $< $(FUZZ_CORE) $(LIBS)
+	@$(CC) $(ALL_CFLAGS) -fsanitize=fuzzer -Ihost -Itests/c -MMD -MP -o $@ $< $(FUZZ_CORE) $(LIBS)
 
 # Compiler and flags are a prerequisite of every object: other flags build anew, the same flags build nothing.
 FLAGS := $(CC) $(ALL_CFLAGS) $(EXTRA_CFLAGS) $(VEC_FLAGS) $(ARCHIVES)
