@@ -87,6 +87,7 @@ SANITIZE := -fsanitize=address,undefined -fno-omit-frame-pointer -fno-sanitize-r
 
 .PHONY: asan
 asan: ## the same in build/asan, with AddressSanitizer and UBSan
+	@mkdir -p $(BUILD)/asan && ln -sfn ../deps $(BUILD)/asan/deps
 	+@$(PARALLEL) BUILD=$(BUILD)/asan CFLAGS="-O1 -g" VEC_FLAGS=-O0 SAN="$(SANITIZE)" build tests
 
 # Each tests/fuzz/fuzz_NAME.c has LLVMFuzzerTestOneInput and reads PTX. Seeds stay as they are; finds go to build/fuzz.

@@ -73,17 +73,18 @@ static bool look_toolkit(char best[PATH_MAX], const char *root) {
          look(best, root, "/targets/*/lib");
 }
 
-/* The folder of this program (a build folder, or the root of a distribution) and around it. */
+/* The folder that the user named, then that of this program (a build folder, or the root of a
+ * distribution) and around it. */
 static bool look_beside(char best[PATH_MAX]) {
+  const char *home = getenv("PERIGEE_HOME");
+  if (look_prefix(best, home) || look_site(best, home, "/build/deps/nvrtc")) return true;
   char exe[PATH_MAX];
   ssize_t length = readlink("/proc/self/exe", exe, sizeof exe - 1);
   if (length <= 0) return false;
   exe[length] = '\0';
   const char *folder = dirname(exe);
   return look(best, folder, "%s", "") || look(best, folder, "/lib") ||
-         look_site(best, folder, "/deps/nvrtc") || look_site(best, folder, "/../deps/nvrtc") ||
-         look_prefix(best, getenv("PERIGEE_HOME")) ||
-         look_site(best, getenv("PERIGEE_HOME"), "/build/deps/nvrtc");
+         look_site(best, folder, "/deps/nvrtc") || look_site(best, folder, "/../deps/nvrtc");
 }
 
 static bool look_list(char best[PATH_MAX], const char *list) {

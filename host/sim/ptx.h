@@ -10,24 +10,26 @@
 
 #include "../error.h"
 
-typedef enum ptx_space { /* state spaces */
-                         PTX_GENERIC,
-                         PTX_REG,
-                         PTX_CONST,
-                         PTX_GLOBAL,
-                         PTX_LOCAL,
-                         PTX_PARAM,
-                         PTX_SHARED
+/* State spaces. */
+typedef enum ptx_space {
+  PTX_GENERIC,
+  PTX_REG,
+  PTX_CONST,
+  PTX_GLOBAL,
+  PTX_LOCAL,
+  PTX_PARAM,
+  PTX_SHARED
 } ptx_space;
 
-/*   id      spelling  bytes */
-#define PTX_TYPES(X)                                                                      \
-  X(B8, "b8", 1)                                                                          \
-  X(B16, "b16", 2) X(B32, "b32", 4) X(B64, "b64", 8) X(B128, "b128", 16) X(U8, "u8", 1)   \
-      X(U16, "u16", 2) X(U32, "u32", 4) X(U64, "u64", 8) X(S8, "s8", 1) X(S16, "s16", 2)  \
-          X(S32, "s32", 4) X(S64, "s64", 8) X(F16, "f16", 2) X(F16X2, "f16x2", 4)         \
-              X(BF16, "bf16", 2) X(BF16X2, "bf16x2", 4) X(F32, "f32", 4) X(F64, "f64", 8) \
-                  X(PRED, "pred", 0)
+/* id, spelling, bytes */
+// clang-format off
+#define PTX_TYPES(X) \
+  X(B8, "b8", 1) X(B16, "b16", 2) X(B32, "b32", 4) X(B64, "b64", 8) X(B128, "b128", 16) \
+  X(U8, "u8", 1) X(U16, "u16", 2) X(U32, "u32", 4) X(U64, "u64", 8) \
+  X(S8, "s8", 1) X(S16, "s16", 2) X(S32, "s32", 4) X(S64, "s64", 8) \
+  X(F16, "f16", 2) X(F16X2, "f16x2", 4) X(BF16, "bf16", 2) X(BF16X2, "bf16x2", 4) \
+  X(F32, "f32", 4) X(F64, "f64", 8) X(PRED, "pred", 0)
+// clang-format on
 
 typedef enum ptx_type {
   PTX_NONE,
