@@ -95,6 +95,10 @@ __device__ inline u32 block_hash(int x, int y, int z) {
   return (u32)x * 73856093u ^ (u32)y * 19349663u ^ (u32)z * 83492791u;
 }
 
+__device__ inline u32 next_slot(u32 slot, u32 mask) {
+  return (slot + 1) & mask; // linear probing
+}
+
 // A load that others' stores may race with: never from a stale L1 line.
 __device__ inline int load_relaxed(const int *at) {
   int value;
@@ -172,7 +176,7 @@ __device__ inline int find_or_insert(const Pool &pool, int x, int y, int z) {
   while (left > 0) {
     Entry seen = load_entry(&pool.table[slot]);
     while (seen.key != key && seen.key != kEmpty && --left > 0) {
-      slot = (slot + 1) & pool.mask;
+      slot = next_slot(slot, pool.mask);
       seen = load_entry(&pool.table[slot]);
     }
     if (left == 0) break;
@@ -181,7 +185,7 @@ __device__ inline int find_or_insert(const Pool &pool, int x, int y, int z) {
     const long long other = (long long)atomicCAS((u64 *)&entry->key, (u64)kEmpty, (u64)key);
     if (other == kEmpty) return publish<order>(pool, entry, x, y, z);
     if (other == key) return wait_for_block(entry);
-    slot = (slot + 1) & pool.mask;
+    slot = next_slot(slot, pool.mask);
     --left;
   }
   return kDropped;
@@ -195,7 +199,7 @@ __device__ inline int find(const Entry *__restrict__ table, u32 mask, int x, int
     const Entry seen = load_entry(&table[slot]);
     if (seen.key == key) return seen.block;
     if (seen.key == kEmpty) break;
-    slot = (slot + 1) & mask;
+    slot = next_slot(slot, mask);
   }
   return kDropped;
 }

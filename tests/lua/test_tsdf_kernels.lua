@@ -116,8 +116,8 @@ function TestFaults:test_coordinates_that_are_not_written()
   assert_fails("allocate", "coordinates")
 end
 
-function TestFaults:test_quadratic_probing()
-  changed("tsdf.cuh", "slot = (slot + 1) & pool.mask;", "slot = (slot + 3 + left) & pool.mask;")
+function TestFaults:test_probing_with_another_stride()
+  changed("tsdf.cuh", "return (slot + 1) & mask;", "return (slot + 5) & mask;")
   assert_fails("allocate", "reachable")
 end
 
