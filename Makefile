@@ -70,6 +70,10 @@ test: deps-test ## install what is missing, build, run every test (ONLY=pattern:
 test-gpu: build $(GPUTESTS) ## tests that need an NVIDIA GPU
 	@tests/gpu/run
 
+.PHONY: bench-sim
+bench-sim: deps-sim-peers $(BUILD)/tests/bench_sim ## the simulator's speed against PoCL and Oclgrind (ARGS="--cpu" on a busy machine)
+	@$(BUILD)/tests/bench_sim $(ARGS)
+
 .PHONY: data
 data: build ## fetch or make the real scans for hash/tsdf_*, in data/
 	@$(BUILD)/perigee tasks/hash/data.lua
@@ -163,6 +167,10 @@ $(BUILD)/tests/gpu/%: tests/gpu/%.c $(CORE) $(BUILD)/flags
 	@mkdir -p $(@D)
 	@$(CC) $(ALL_CFLAGS) -Ihost -MMD -MP -o $@ $< $(CORE) -rdynamic $(LIBS)
 
+$(BUILD)/tests/bench_sim: $(wildcard tests/bench/sim/*.[ch]) $(CORE) $(BUILD)/flags
+	@mkdir -p $(@D)
+	@$(CC) $(ALL_CFLAGS) -Ihost -o $@ $(filter %.c,$^) $(CORE) -rdynamic $(LIBS) -lOpenCL
+
 # A driver whose GPU is the simulator, and an NVML that goes with it: tests/shell/test_gpu_path.sh.
 SHIM_OBJECTS := $(filter $(BUILD)/obj/sim/%,$(OBJECTS)) $(addprefix $(BUILD)/obj/,dtype.o error.o narrow.o ptx_scan.o)
 $(BUILD)/tests/shim/lib%.so.1: tests/shim/lib%.c $(SHIM_OBJECTS) $(BUILD)/flags
@@ -192,7 +200,8 @@ deps-nvrtc deps-rust deps-triton deps-sim-peers deps-dev:
 
 # ---- code -----------------------------------------------------------------------------------------------------------
 
-C_FILES = $(wildcard host/*.[ch] host/*/*.[ch] tasks/*/*.[ch] tasks/*/*/*.[ch] tests/c/*.[ch] tests/fuzz/*.[ch] tests/gpu/*.[ch] tests/shim/*.[ch])
+C_FILES = $(wildcard host/*.[ch] host/*/*.[ch] tasks/*/*.[ch] tasks/*/*/*.[ch] tests/c/*.[ch] tests/fuzz/*.[ch] tests/gpu/*.[ch] tests/shim/*.[ch] \
+            tests/bench/*/*.[ch])
 
 .PHONY: lint lint-c lint-lua format
 lint: lint-c lint-lua ## clang-format, luacheck, shellcheck
