@@ -74,6 +74,10 @@ test-gpu: build $(GPUTESTS) ## tests that need an NVIDIA GPU
 bench-sim: deps-sim-peers $(BUILD)/tests/bench_sim ## the simulator's speed against PoCL and Oclgrind (ARGS="--cpu" on a busy machine)
 	@$(BUILD)/tests/bench_sim $(ARGS)
 
+.PHONY: test-ptx
+test-ptx: build ## instructions that match a real GPU's golden vectors, and those not supported
+	@$(BUILD)/perigee tests/golden/report.lua
+
 .PHONY: data
 data: build ## fetch or make the real scans for hash/tsdf_*, in data/
 	@$(BUILD)/perigee tasks/hash/data.lua

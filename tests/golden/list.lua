@@ -189,6 +189,8 @@ redux.sync.<add|min|max>.<u32|s32>       same = same mask
 redux.sync.<and|or|xor>.b32              b32 = b32 mask
 activemask.b32                           b32 = mask : activemask.b32 %d;
 bar.warp.sync                            b32 = b32 mask : bar.warp.sync %b; mov.b32 %d, %a;
+bar.red.popc.u32                         u32 = pred : bar.red.popc.u32 %d, 0, %a;
+bar.red.<and|or>.pred                    pred = pred:rare : bar.red.@1.pred %d, 0, %a;
 
 atomic:
 atom.<global|shared>.<add|min|max>.<u32|s32>  mem32 = last last
