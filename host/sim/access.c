@@ -11,7 +11,7 @@ static uint64_t host_delta(const sim_warp *w, const sim_range *range, uint32_t l
   case SIM_PARAM: return (uint64_t)(uintptr_t)w->launch->params - SIM_PARAM_WINDOW;
   case SIM_LOCAL:
     return (uint64_t)(uintptr_t)b->local - SIM_LOCAL_WINDOW +
-           (w->index * SIM_LANES + lane) * w->func->local_bytes;
+           (w->index * SIM_LANES + lane) * w->func->stack_bytes;
   }
   return 0;
 }
@@ -54,6 +54,17 @@ sim_where sim_resolve(sim_warp *w, const sim_op *op, uint64_t address[SIM_LANES]
   }
   if (last) w->worker->cache[op->cache] = *last;
   return SIM_MIXED;
+}
+
+const uint8_t *sim_lane_pointer(sim_warp *w, const sim_op *op, int lane, uint64_t address,
+                                uint32_t bytes) {
+  const sim_range *range = sim_ranges_find(w->launch->ranges, address, bytes);
+  sim_op as_read = *op; /* the report is that of a read */
+  as_read.bytes = (uint8_t)bytes;
+  as_read.count = 1;
+  as_read.store = 0;
+  if (!check_lane(w, &as_read, lane, address, bytes, range)) return NULL;
+  return (const uint8_t *)(uintptr_t)(address + host_delta(w, range, (uint32_t)lane));
 }
 
 /* ---- sim:profile ---- */

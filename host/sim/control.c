@@ -68,7 +68,8 @@ const sim_op *sim_op_branch_table(sim_warp *w, const sim_op *op) {
     if (same == rest) return sim_rejoin(w, targets[i].target);
     rest &= ~same;
     w->groups[w->current].mask = rest;
-    w->groups[w->group_count++] = (sim_group){.pc = targets[i].target, .mask = same};
+    w->groups[w->group_count++] =
+        (sim_group){.pc = targets[i].target, .frame = w->frame, .mask = same};
   }
   return NULL;
 }

@@ -11,7 +11,12 @@
   X(join)         /* a label: groups that arrive here become one */                           \
   X(guard)        /* narrow the mask to a predicate; target is after the guarded micro-ops */ \
   X(unguard)                                                                                  \
-  X(exit) /* exit, and ret of an entry */                                                     \
+  X(exit)         /* exit, and ret of an entry */                                             \
+  X(call)         /* a function: imm is the sim_call */                                       \
+  X(call_pointer) /* the same through the addresses in a */                                   \
+  X(return )                                                                                  \
+  X(print)       /* vprintf */                                                                \
+  X(assert_fail) /* __assertfail */                                                           \
   X(trap)                                                                                     \
   X(barrier) /* bar.sync, bar.red: imm number, b predicate, c count, e kind of result */      \
   X(arrive)                                                                                   \

@@ -124,13 +124,14 @@ static pg_code write_relocations(const ptx_module *m, const ptx_var *v, uint64_t
     for (int j = 0; j < m->var_count; j++) {
       if (m->vars[j].name == v->relocs[i].symbol) value = addresses[j];
     }
+    if (!value) value = sim_code_address(m, v->relocs[i].symbol);
     if (!value) {
       pg_fail(error, PG_UNSUPPORTED, "the initialiser of %s takes the address of %s", v->name,
               v->relocs[i].symbol);
       return pg_where(error, "%s:%d", name, v->line);
     }
     value += (uint64_t)v->relocs[i].addend;
-    memcpy((uint8_t *)host(address) + v->relocs[i].at, &value, sizeof value);
+    memcpy((uint8_t *)host(address) + v->relocs[i].at, &value, (size_t)v->relocs[i].bytes);
   }
   return PG_OK;
 }
@@ -356,10 +357,10 @@ static pg_code add_ranges(sim_launch *l, sim_ranges *ranges, pg_error *error) {
                                       .name = "dynamic shared memory"},
                           error);
   }
-  if (!code && f->local_bytes) {
+  if (!code && f->stack_bytes) {
     code = sim_ranges_add(ranges,
                           (sim_range){.base = SIM_LOCAL_WINDOW,
-                                      .bytes = f->local_bytes,
+                                      .bytes = f->stack_bytes,
                                       .class = SIM_LOCAL,
                                       .name = "local memory"},
                           error);

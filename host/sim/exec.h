@@ -19,9 +19,24 @@ typedef struct sim_block sim_block;
 
 typedef enum sim_state { SIM_READY, SIM_AT_BARRIER, SIM_CONVERGING } sim_state;
 
-/* Lanes of a warp that share a program counter. */
+/* One activation of a function for lanes of a warp: their registers and where each returns to.
+ * Lanes that call the same function from the same frame share it, and may enter at different
+ * times. A frame dies when its last lane has returned or exited. */
+typedef struct sim_frame {
+  const sim_func *func;
+  struct sim_frame *caller; /* NULL: the kernel */
+  uint8_t *regs;
+  uint64_t local_base; /* of its local memory, in the local window */
+  uint32_t mask;       /* lanes in it, or in what it called */
+  uint32_t depth;
+  struct sim_frame *next;               /* of the warp, or of the worker's spare ones */
+  const struct sim_op *back[SIM_LANES]; /* the call micro-op each lane came by */
+} sim_frame;
+
+/* Lanes of a warp that share a program counter and a frame. */
 typedef struct sim_group {
   const sim_op *pc;
+  sim_frame *frame;
   uint32_t mask;
   uint32_t need; /* SIM_CONVERGING: member mask, lanes that must arrive at pc */
   uint8_t state;
@@ -35,17 +50,21 @@ typedef struct sim_group {
 typedef enum sim_exit { SIM_SWITCH, SIM_QUANTUM, SIM_SPIN, SIM_FAULTED } sim_exit;
 
 struct sim_warp {
-  uint8_t *regs;
+  uint8_t *regs; /* of the running group's frame */
+  sim_frame *frame;
   uint32_t mask;        /* active lanes: those of the running group */
   uint32_t guard_saved; /* mask outside the current guard */
   int32_t budget;       /* backward branches until another group, or the scheduler, is asked */
   int32_t slice;        /* picks until the scheduler is asked */
   uint32_t tick;
-  const sim_op *other_min; /* lowest pc among the other ready groups; NULL when there is none */
+  bool others;             /* other groups are ready */
+  const sim_op *other_min; /* lowest pc among the other ready groups of the frame; NULL: none */
   sim_block *block;
   sim_worker *worker;
   sim_launch *launch;
-  const sim_func *func;
+  const sim_func *func; /* the kernel */
+  sim_frame root;       /* the kernel's */
+  sim_frame *frames;    /* of functions, newest first */
   sim_exit why;
   uint32_t live; /* lanes that have not exited */
   int current;   /* index of the running group, -1 none */
@@ -80,6 +99,8 @@ struct sim_worker {
   sim_range *cache;           /* last range each memory micro-op hit */
   sim_block *resident, *last; /* a queue: the head runs next */
   sim_block *spare;
+  sim_frame **spare_frames; /* by function */
+  uint64_t frame_bytes;     /* all of them, used or spare */
   uint32_t resident_count;
   uint64_t rng; /* shuffles the schedule */
   pg_counters counters;
@@ -140,7 +161,17 @@ sim_exit sim_run_warp(sim_warp *w);
 const sim_op *sim_arrive_at(sim_warp *w, const sim_op *op, bool wait);
 void sim_release_if_complete(sim_block *b, uint32_t barrier);
 
+/* ---- call.c: frames ---- */
+/* Lanes leave the frame, and with `all` those it was called from. */
+void sim_leave_frames(sim_warp *w, sim_frame *frame, uint32_t lanes, bool all);
+void sim_free_frames(sim_frame *list); /* with their registers */
+/* Host address of a lane's local memory in a frame. */
+uint8_t *sim_frame_local(const sim_warp *w, const sim_frame *frame, uint32_t lane);
+
 /* ---- sched.c: blocks, workers, the launch ---- */
+/* Constants and special registers of a frame; only what differs from block to block and frame to
+ * frame unless all. */
+void sim_fill_presets(const sim_warp *w, const sim_frame *frame, bool all);
 pg_code sim_run(sim_launch *launch, pg_error *error);
 double sim_now(void); /* monotonic seconds */
 

@@ -22,8 +22,8 @@ static void add(text *t, const char *format, ...) {
   t->left -= used;
 }
 
-static const ptx_instr *source_of(const sim_launch *launch, const sim_op *op) {
-  const ptx_func *f = launch->func->source;
+static const ptx_instr *source_of(const sim_func *func, const sim_op *op) {
+  const ptx_func *f = func->source;
   return f->instr_count ? &f->body[op->source] : NULL;
 }
 
@@ -41,8 +41,8 @@ static void copy(char *to, size_t bytes, const char *from) {
   snprintf(to, bytes, "%s", from ? from : "");
 }
 
-static void locate(pg_fault *f, const sim_launch *launch, const sim_op *op) {
-  const ptx_instr *instr = source_of(launch, op);
+static void locate(pg_fault *f, const sim_launch *launch, const sim_func *func, const sim_op *op) {
+  const ptx_instr *instr = source_of(func, op);
   copy(f->kernel, sizeof f->kernel, launch->func->source->name);
   if (!instr) return;
   f->located = true;
@@ -108,6 +108,19 @@ static void identify_thread(pg_fault *f, const sim_warp *w, int lane) {
   f->thread[2] = linear / launch->block[0] / launch->block[1];
 }
 
+/* The function, and where its callers of the last few levels stand. */
+static void add_callers(text *t, const sim_warp *w, int lane) {
+  enum { MOST = 4 };
+  const sim_frame *frame = w->frame;
+  if (!frame->caller) return;
+  add(t, " (function %s", frame->func->source->name);
+  for (int i = 0; frame->caller && i < MOST; i++, frame = frame->caller) {
+    add(t, ", called at ");
+    add_place(t, source_of(frame->caller->func, frame->back[lane]));
+  }
+  add(t, frame->caller ? ", ...)" : ")");
+}
+
 const sim_op *sim_fault(sim_warp *w, const sim_op *op, pg_fault_kind kind, int lane,
                         uint64_t address, const char *format, ...) {
   sim_launch *launch = w->launch;
@@ -115,17 +128,18 @@ const sim_op *sim_fault(sim_warp *w, const sim_op *op, pg_fault_kind kind, int l
   pthread_mutex_lock(&launch->fault_lock);
   pg_fault *f = &launch->fault;
   if (f->kind == PG_FAULT_NONE) {
-    char what[160];
+    char what[480];
     va_list args;
     va_start(args, format);
     vsnprintf(what, sizeof what, format, args);
     va_end(args);
     f->kind = kind;
-    locate(f, launch, op);
+    locate(f, launch, w->frame->func, op);
     identify_thread(f, w, lane);
     text t = {f->text, sizeof f->text};
     add(&t, "%s in kernel %s at ", what, f->kernel);
-    add_place(&t, source_of(launch, op));
+    add_place(&t, source_of(w->frame->func, op));
+    add_callers(&t, w, lane);
     add(&t, "\n  block (%u, %u, %u), thread (%u, %u, %u)", f->block[0], f->block[1], f->block[2],
         f->thread[0], f->thread[1], f->thread[2]);
     if (op->bytes) { /* a memory access */
@@ -164,7 +178,7 @@ static void add_positions(text *t, const sim_block *b) {
       add(t, "\n  warp %u, %d lanes (mask 0x%08x): %s at ", i, __builtin_popcount(g->mask), g->mask,
           state_text(g));
       const sim_op *op = g->state == SIM_AT_BARRIER ? g->waits : g->pc;
-      add_place(t, source_of(b->launch, op));
+      add_place(t, source_of(g->frame->func, op));
     }
   }
   if (more) add(t, "\n  and %d more groups of lanes", more);
@@ -176,14 +190,16 @@ void sim_fault_block(sim_block *b, pg_fault_kind kind, const char *what) {
   pg_fault *f = &launch->fault;
   if (f->kind == PG_FAULT_NONE) {
     f->kind = kind;
-    const sim_op *op = launch->func->ops;
+    const sim_func *func = launch->func;
+    const sim_op *op = func->ops;
     for (uint32_t i = 0; i < b->warp_count; i++) {
-      const sim_warp *w = &b->warps[i];
-      if (w->group_count)
-        op = w->groups[0].state == SIM_AT_BARRIER ? w->groups[0].waits : w->groups[0].pc;
-      if (w->group_count) break;
+      const sim_group *g = &b->warps[i].groups[0];
+      if (!b->warps[i].group_count) continue;
+      op = g->state == SIM_AT_BARRIER ? g->waits : g->pc;
+      func = g->frame->func;
+      break;
     }
-    locate(f, launch, op);
+    locate(f, launch, func, op);
     memcpy(f->block, b->id, sizeof f->block);
     text t = {f->text, sizeof f->text};
     add(&t, "%s in kernel %s, block (%u, %u, %u)", what, f->kernel, b->id[0], b->id[1], b->id[2]);

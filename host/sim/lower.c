@@ -136,11 +136,16 @@ uint32_t lower_special(lowering *l, sim_special which) {
   return constant_slot(l, '4', which, true);
 }
 
+uint32_t lower_wide_special(lowering *l, sim_special which) {
+  return constant_slot(l, '8', which, true);
+}
+
 /* ---- symbols and special registers ---- */
 
-static bool find_variable(const sim_variable *v, size_t n, const char *name, uint64_t *value) {
-  for (size_t i = 0; i < n; i++) {
-    if (v[i].name == name) {
+static bool find_shared(const lowering *l, const char *name, uint64_t *value) {
+  const sim_variable *v = l->out->shared;
+  for (size_t i = 0; i < l->out->shared_count; i++) {
+    if (v[i].name == name && (!v[i].owner || v[i].owner == l->source)) {
       *value = v[i].offset;
       return true;
     }
@@ -148,41 +153,43 @@ static bool find_variable(const sim_variable *v, size_t n, const char *name, uin
   return false;
 }
 
-static bool find_local(const ptx_func *f, const char *name, uint64_t *value) {
-  uint64_t offset = 0;
-  for (int i = 0; i < f->var_count; i++) {
-    const ptx_var *v = &f->vars[i];
-    if (v->space != PTX_LOCAL) continue;
-    offset = (offset + v->align - 1) / v->align * v->align;
-    if (v->name == name) {
-      *value = offset;
-      return true;
-    }
-    offset += v->count * ptx_type_bytes(v->type);
-  }
-  return false;
-}
-
-bool lower_symbol(lowering *l, const char *name, uint64_t *value, ptx_space *space) {
+bool lower_symbol(lowering *l, const char *name, lower_place *out) {
   const ptx_func *f = l->source;
-  for (int i = 0; i < f->param_count; i++) {
+  *out = (lower_place){.space = PTX_PARAM};
+  for (int i = 0; i < f->param_count && f->is_entry; i++) {
     if (f->params[i].name != name) continue;
-    *value = l->out->param_offset[i];
-    *space = PTX_PARAM;
+    out->value = l->out->param_offset[i];
     return true;
   }
-  *space = PTX_LOCAL;
-  if (find_local(f, name, value)) return true;
-  *space = PTX_SHARED;
-  if (find_variable(l->out->shared, l->out->shared_count, name, value)) return true;
+  if (lower_frame_symbol(l, name, out)) return true;
+  out->space = PTX_SHARED;
+  if (find_shared(l, name, &out->value)) return true;
   const ptx_module *m = l->program->source;
   for (int i = 0; i < m->var_count; i++) {
     if (m->vars[i].name != name || m->vars[i].space == PTX_SHARED) continue;
-    *value = l->program->var_address[i];
-    *space = m->vars[i].space;
+    out->value = l->program->var_address[i];
+    out->space = m->vars[i].space;
     return true;
   }
-  return false;
+  out->space = PTX_GENERIC;
+  out->value = sim_code_address(m, name);
+  return out->value != 0;
+}
+
+static uint32_t fit(lowering *l, uint32_t slot, char have, char want);
+
+/* Its address in its own space. */
+static uint32_t address_source(lowering *l, const ptx_operand *o, char shape) {
+  lower_place at;
+  if (!lower_symbol(l, o->name, &at)) {
+    lower_fail(l, PG_UNSUPPORTED, "the simulator cannot take the address of '%s'", o->name);
+    return 0;
+  }
+  uint32_t base = at.in_frame ? lower_frame_base(l) : 0;
+  if (!base) return lower_constant(l, shape, at.value + o->bits);
+  uint32_t sum = lower_temp(l, '8');
+  lower_emit_key(l, "add_b64", sum, base, lower_constant(l, '8', at.value + o->bits));
+  return fit(l, sum, '8', shape);
 }
 
 static const struct {
@@ -283,8 +290,6 @@ static uint32_t predicate_source(lowering *l, const ptx_operand *o) {
 }
 
 uint32_t lower_source(lowering *l, const ptx_operand *o, char shape) {
-  uint64_t value;
-  ptx_space space;
   char have;
   uint32_t slot;
   if (shape == 'p' && (o->kind == PTX_OP_REG || o->kind == PTX_OP_INT))
@@ -295,10 +300,7 @@ uint32_t lower_source(lowering *l, const ptx_operand *o, char shape) {
   case PTX_OP_F32:
   case PTX_OP_F64: return float_constant(l, o, shape);
   case PTX_OP_SPECIAL: slot = special_source(l, o->name, &have); return fit(l, slot, have, shape);
-  case PTX_OP_SYMBOL:
-    if (lower_symbol(l, o->name, &value, &space)) return lower_constant(l, shape, value + o->bits);
-    lower_fail(l, PG_UNSUPPORTED, "the simulator cannot take the address of '%s'", o->name);
-    return 0;
+  case PTX_OP_SYMBOL: return address_source(l, o, shape);
   default:
     lower_fail(l, PG_SYNTAX, "'%s': an operand of this kind is not allowed here",
                lower_instr(l)->text);
@@ -561,7 +563,7 @@ static bool lay_out_params(lowering *l) {
 }
 
 /* Shared variables stand apart, so that running past one does not land in the next. */
-static bool add_shared(lowering *l, const ptx_var *v, uint64_t *offset) {
+static bool add_shared(lowering *l, const ptx_var *v, const ptx_func *owner, uint64_t *offset) {
   enum { GAP = 128 };
   uint64_t align = v->align > 16 ? v->align : 16;
   sim_func *out = l->out;
@@ -571,45 +573,49 @@ static bool add_shared(lowering *l, const ptx_var *v, uint64_t *offset) {
   }
   *offset = (*offset + align - 1) / align * align;
   uint64_t bytes = v->count * ptx_type_bytes(v->type);
-  out->shared[out->shared_count++] = (sim_variable){v->name, *offset, bytes};
+  /* Other kernels' variables only take room, so that functions find theirs at one place. */
+  if (!owner || owner == l->source || !owner->is_entry)
+    out->shared[out->shared_count++] = (sim_variable){v->name, owner, *offset, bytes};
   *offset += bytes + GAP;
   if (*offset < 1u << 24) return true;
   return lower_fail(l, PG_UNSUPPORTED, "shared variable %s is too large", v->name);
 }
 
+static bool has_functions(const ptx_module *m) {
+  for (int i = 0; i < m->func_count; i++) {
+    if (!m->funcs[i].is_entry && !m->funcs[i].is_extern) return true;
+  }
+  return false;
+}
+
+static size_t count_variables(const ptx_module *m) {
+  size_t count = (size_t)m->var_count;
+  for (int i = 0; i < m->func_count; i++) count += (size_t)m->funcs[i].var_count;
+  return count;
+}
+
 static bool lay_out_shared(lowering *l) {
-  const ptx_func *f = l->source;
   const ptx_module *m = l->program->source;
-  l->out->shared = calloc((size_t)(f->var_count + m->var_count) + 1, sizeof *l->out->shared);
-  if (!l->out->shared) return lower_fail(l, PG_MEMORY, "no memory to lower %s", f->name);
+  bool all = has_functions(m);
+  l->out->shared = calloc(count_variables(m) + 1, sizeof *l->out->shared);
+  if (!l->out->shared) return lower_fail(l, PG_MEMORY, "no memory to lower %s", l->source->name);
   uint64_t offset = 0;
   for (int i = 0; i < m->var_count; i++) {
-    if (m->vars[i].space == PTX_SHARED && !add_shared(l, &m->vars[i], &offset)) return false;
+    if (m->vars[i].space == PTX_SHARED && !add_shared(l, &m->vars[i], NULL, &offset)) return false;
   }
-  for (int i = 0; i < f->var_count; i++) {
-    if (f->vars[i].space == PTX_SHARED && !add_shared(l, &f->vars[i], &offset)) return false;
+  for (int k = 0; k < m->func_count; k++) {
+    const ptx_func *f = &m->funcs[k];
+    for (int i = 0; i < f->var_count && (all || f == l->source); i++) {
+      if (f->vars[i].space == PTX_SHARED && !add_shared(l, &f->vars[i], f, &offset)) return false;
+    }
   }
   offset =
       (offset + 127) / 128 * 128; /* dynamic shared memory starts here, for every of its names */
   for (int i = 0; i < m->var_count; i++) {
     if (m->vars[i].space != PTX_SHARED || m->vars[i].count) continue;
-    l->out->shared[l->out->shared_count++] = (sim_variable){m->vars[i].name, offset, 0};
+    l->out->shared[l->out->shared_count++] = (sim_variable){m->vars[i].name, NULL, offset, 0};
   }
   l->out->shared_bytes = offset;
-  return true;
-}
-
-static bool lay_out_local(lowering *l) {
-  const ptx_func *f = l->source;
-  uint64_t offset = 0;
-  for (int i = 0; i < f->var_count; i++) {
-    const ptx_var *v = &f->vars[i];
-    if (v->space != PTX_LOCAL) continue;
-    offset = (offset + v->align - 1) / v->align * v->align + v->count * ptx_type_bytes(v->type);
-    if (offset > 512u << 10)
-      return lower_fail(l, PG_UNSUPPORTED, "%s has over 512 KiB of local memory", f->name);
-  }
-  l->out->local_bytes = (offset + 15) / 16 * 16;
   return true;
 }
 
@@ -644,14 +650,17 @@ static pg_code lower_function(sim_program *program, const ptx_func *source, sim_
     l.code = pg_fail(error, PG_MEMORY, "no memory to lower %s", source->name);
     goto out;
   }
-  if (!lay_out_registers(&l) || !lay_out_params(&l) || !lay_out_shared(&l) || !lay_out_local(&l))
+  if (!lay_out_registers(&l) || !lay_out_params(&l) || !lay_out_shared(&l) || !lower_frame(&l))
     goto out;
   lower_emit(&l, sim_op_join); /* so that index 0 is never what lower_target means by a label */
+  l.at = 0;
+  if (!lower_prologue(&l)) goto out;
   for (l.at = 0; l.at < (uint32_t)source->instr_count; l.at++) {
     if (!lower_one(&l)) goto out;
   }
   l.at = source->instr_count ? (uint32_t)source->instr_count - 1 : 0;
-  lower_emit(&l, sim_op_exit);
+  l.used_p = l.used_4 = l.used_8 = 0;
+  lower_ret(&l, NULL);
   if (l.code || !store_presets(&l)) goto out;
   resolve_targets(&l);
   out->ops = l.ops;
@@ -660,28 +669,42 @@ static pg_code lower_function(sim_program *program, const ptx_func *source, sim_
 out:
   free(l.slot);
   free(l.label_op);
+  free(l.var_offset);
   free(l.ops);
   free(l.constants);
   free(l.fixups);
   return l.code;
 }
 
+static bool make_functions(sim_program *p) {
+  const ptx_module *m = p->source;
+  size_t n = (size_t)m->func_count + 1;
+  p->funcs = calloc(n, sizeof *p->funcs);
+  p->callees = calloc(n, sizeof *p->callees);
+  p->by_index = calloc(n, sizeof *p->by_index);
+  if (!p->funcs || !p->callees || !p->by_index) return false;
+  for (int i = 0; i < m->func_count; i++) {
+    if (m->funcs[i].is_entry || m->funcs[i].is_extern) continue;
+    p->by_index[i] = &p->callees[p->callee_count];
+    p->by_index[i]->index = (uint32_t)p->callee_count++;
+  }
+  return true;
+}
+
 pg_code sim_lower(ptx_module *source, const char *name, uint64_t *var_address, bool profile,
                   sim_program **out, pg_error *error) {
   sim_program *p = calloc(1, sizeof *p);
-  if (p) p->funcs = calloc((size_t)source->func_count + 1, sizeof *p->funcs);
-  if (!p || !p->funcs) {
-    free(p);
-    return pg_fail(error, PG_MEMORY, "no memory for a module");
-  }
+  if (!p) return pg_fail(error, PG_MEMORY, "no memory for a module");
   p->source = source;
   p->var_address = var_address;
   p->profile = profile;
   pg_code code = PG_OK;
+  if (!make_functions(p)) code = pg_fail(error, PG_MEMORY, "no memory for a module");
   for (int i = 0; i < source->func_count && !code; i++) {
     const ptx_func *f = &source->funcs[i];
-    if (f->is_entry && !f->is_extern)
-      code = lower_function(p, f, &p->funcs[p->func_count++], name, error);
+    if (f->is_extern) continue;
+    code = lower_function(p, f, f->is_entry ? &p->funcs[p->func_count++] : p->by_index[i], name,
+                          error);
   }
   if (code) {
     p->source = NULL; /* the caller keeps both */
@@ -689,20 +712,28 @@ pg_code sim_lower(ptx_module *source, const char *name, uint64_t *var_address, b
     sim_program_free(p);
     return code;
   }
+  lower_stacks(p);
   *out = p;
   return PG_OK;
 }
 
-void sim_program_free(sim_program *p) {
-  if (!p) return;
-  for (size_t i = 0; i < p->func_count; i++) {
-    sim_func *f = &p->funcs[i];
+static void free_functions(sim_func *funcs, size_t count) {
+  for (size_t i = 0; i < count; i++) {
+    sim_func *f = &funcs[i];
+    lower_free_calls(f);
     free(f->ops);
     free(f->presets);
     free(f->param_offset);
     free(f->shared);
   }
-  free(p->funcs);
+  free(funcs);
+}
+
+void sim_program_free(sim_program *p) {
+  if (!p) return;
+  free_functions(p->funcs, p->func_count);
+  free_functions(p->callees, p->callee_count);
+  free(p->by_index);
   free(p->var_address);
   ptx_free(p->source);
   free(p);

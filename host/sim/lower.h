@@ -36,8 +36,9 @@ typedef struct lowering {
   size_t constant_count, constant_capacity;
   fixup *fixups;
   size_t fixup_count, fixup_capacity;
-  size_t *label_op; /* micro-op of each label, by body index */
-  size_t count_op;  /* sim:profile: the current block's counter, SIZE_MAX none */
+  uint32_t *var_offset; /* of each variable of the body in the frame's local memory */
+  size_t *label_op;     /* micro-op of each label, by body index */
+  size_t count_op;      /* sim:profile: the current block's counter, SIZE_MAX none */
 } lowering;
 
 /* ---- regalloc.c ---- */
@@ -74,8 +75,25 @@ bool lower_has(const ptx_instr *instr, const char *mod);
 /* Every modifier is a type or one of `words` (separated by spaces), else PG_UNSUPPORTED. */
 bool lower_known(lowering *l, const char *words);
 ptx_type lower_type(const ptx_instr *instr); /* of the last modifier that is a type */
-/* Address of a variable in its own space; false: not found. */
-bool lower_symbol(lowering *l, const char *name, uint64_t *value, ptx_space *space);
+uint32_t lower_wide_special(lowering *l, sim_special which);
+
+/* Address of a variable or function in its own space; in_frame: relative to lower_frame_base. */
+typedef struct lower_place {
+  uint64_t value;
+  ptx_space space;
+  bool in_frame;
+} lower_place;
+bool lower_symbol(lowering *l, const char *name, lower_place *out); /* false: not found */
+
+/* ---- lower_call.c ---- */
+bool lower_frame(lowering *l);          /* lays out the frame's local memory */
+uint32_t lower_frame_base(lowering *l); /* 64-bit slot with where it starts; 0 in a kernel: at 0 */
+bool lower_frame_symbol(const lowering *l, const char *name, lower_place *out);
+bool lower_prologue(lowering *l);
+bool lower_ret(lowering *l, const ptx_instr *instr);
+bool lower_call(lowering *l, const ptx_instr *instr);
+void lower_stacks(sim_program *program);
+void lower_free_calls(sim_func *func);
 
 /* ---- lower_memory.c, lower_special.c: instructions that are not plain table entries ---- */
 typedef bool lower_rule(lowering *l, const ptx_instr *instr);

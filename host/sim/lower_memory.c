@@ -37,10 +37,11 @@ static uint64_t window_of(ptx_space space) {
 
 /* Fill address register, offset and window of a memory micro-op. */
 static bool lower_address(lowering *l, sim_op *op, const ptx_operand *o, ptx_space space) {
+  /* The slot of a new constant does not move op: only micro-ops do. */
+  uint32_t frame = lower_frame_base(l);
   if (o->kind != PTX_OP_ADDRESS || o->count != 1)
     return lower_unsupported(l, "this form of address");
   const ptx_operand *base = &o->items[0];
-  uint64_t value = 0;
   op->imm = window_of(space) + o->bits;
   if (base->kind == PTX_OP_REG) {
     char shape = lower_shape(l->source->regs[base->reg].type);
@@ -55,12 +56,14 @@ static bool lower_address(lowering *l, sim_op *op, const ptx_operand *o, ptx_spa
     op->imm += base->bits;
     return true;
   }
-  ptx_space of;
-  if (base->kind != PTX_OP_SYMBOL || !lower_symbol(l, base->name, &value, &of)) {
+  lower_place at;
+  if (base->kind != PTX_OP_SYMBOL || !lower_symbol(l, base->name, &at)) {
     return lower_fail(l, PG_UNSUPPORTED, "the simulator does not know the variable in '%s'",
                       lower_instr(l)->text);
   }
-  op->imm = window_of(of) + value + base->bits + o->bits;
+  op->imm = window_of(at.space) + at.value + base->bits + o->bits;
+  op->a = frame;
+  if (frame && at.in_frame) op->narrow = 0;
   return true;
 }
 

@@ -63,6 +63,7 @@ typedef enum sim_special {
   SIM_DYNAMIC_SMEM,
   SIM_TOTAL_SMEM,
   SIM_ZERO,
+  SIM_FRAME_BASE, /* 64 bits: where the frame's local memory starts in its window */
   SIM_SPECIAL_COUNT
 } sim_special;
 
@@ -76,8 +77,25 @@ typedef struct sim_preset { /* a slot with a value known before the warp starts 
 /* A range of a memory window that a kernel may access: a variable, a local depot. */
 typedef struct sim_variable {
   const char *name;
+  const ptx_func *owner; /* that declares it, NULL: the module */
   uint64_t offset, bytes;
 } sim_variable;
+
+/* An argument or result of a call: bytes at an offset of the frame's local memory. */
+typedef struct sim_param {
+  uint32_t offset, bytes;
+} sim_param;
+
+/* What a call passes; of the function called for a direct call, of the prototype otherwise. */
+typedef struct sim_call {
+  const sim_func *func; /* NULL: through a pointer */
+  uint32_t arg_count, ret_count;
+  sim_param *args, *rets; /* in the caller's local memory */
+  struct sim_call *next;  /* of the calling function */
+} sim_call;
+
+/* Numbers and sizes agree. */
+bool sim_call_fits(const sim_call *call, const sim_func *func);
 
 struct sim_func {
   const ptx_func *source;
@@ -93,13 +111,24 @@ struct sim_func {
   sim_variable *shared;   /* the last one is the dynamic part when dynamic_shared */
   size_t shared_count;
   bool dynamic_shared;
-  uint64_t local_bytes; /* a thread's */
+  uint64_t local_bytes; /* of one frame: results, parameters, variables, outgoing arguments */
+  uint32_t local_align;
+  uint64_t stack_bytes;   /* of an entry: local memory of a thread, all frames together */
+  sim_param *args, *rets; /* of a .func: its parameters and results in its local memory */
+  uint32_t index;         /* in the program's functions: names its list of spare frames */
+  sim_call *calls;
+  bool calls_pointers;
+  bool unbounded; /* it may recurse */
+  uint8_t visit;  /* lower_stacks: 0 not yet, 1 on the way, 2 done */
 };
 
 struct sim_program {
   ptx_module *source;
   sim_func *funcs; /* entries, in the order of the text */
   size_t func_count;
+  sim_func *callees; /* .func with a body, in the order of the text */
+  size_t callee_count;
+  sim_func **by_index;   /* of each function of the source, NULL when it has no body */
   uint32_t cache_count;  /* memory micro-ops of the whole program */
   uint64_t *var_address; /* device address of each module variable, 0 for shared ones */
   bool profile;
@@ -111,6 +140,11 @@ struct sim_program {
 pg_code sim_lower(ptx_module *source, const char *name, uint64_t *var_address, bool profile,
                   sim_program **out, pg_error *error);
 void sim_program_free(sim_program *program);
+
+/* Device address of a function of the source; calls through pointers turn it back. */
+#define SIM_CODE_WINDOW 0x0000840000000000ull
+enum { SIM_CODE_STEP = 16 };
+uint64_t sim_code_address(const ptx_module *source, const char *name); /* 0: no such function */
 
 /* The instruction table: a handler by key, "add_b32", "setp_lt_f32". `shape` has one letter an
  * operand, destination first: p predicate, 4 and 8 for 32- and 64-bit slots. */

@@ -29,6 +29,9 @@ static void visit_operand(const ptx_operand *o, lower_visit *visit, void *contex
 }
 
 static bool has_destination(const ptx_instr *instr) {
+  /* call (results), f, (arguments); without results the first operand may be a pointer to call. */
+  if (strcmp(instr->opcode, "call") == 0)
+    return instr->operand_count > 0 && instr->operands[0].kind == PTX_OP_TUPLE;
   static const char *const none[] = {
       "st",        "red",     "bra",     "brx",           "bar",      "barrier",  "exit",
       "ret",       "trap",    "brkpt",   "membar",        "fence",    "prefetch", "prefetchu",

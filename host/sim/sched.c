@@ -16,9 +16,10 @@ double sim_now(void) {
 
 /* ---- blocks ---- */
 
-static uint64_t special_value(const sim_block *b, const sim_warp *w, uint32_t lane,
+static uint64_t special_value(const sim_warp *w, const sim_frame *frame, uint32_t lane,
                               sim_special which) {
-  const sim_launch *l = b->launch;
+  const sim_launch *l = w->launch;
+  const sim_block *b = w->block;
   uint32_t linear = w->index * SIM_LANES + lane;
   switch (which) {
   case SIM_TID_X: return linear % l->block[0];
@@ -45,25 +46,27 @@ static uint64_t special_value(const sim_block *b, const sim_warp *w, uint32_t la
   case SIM_LANEMASK_GE: return ~((1u << lane) - 1);
   case SIM_DYNAMIC_SMEM: return l->dynamic_bytes;
   case SIM_TOTAL_SMEM: return l->shared_bytes;
+  case SIM_FRAME_BASE: return frame->local_base;
   default: return 0;
   }
 }
 
-static bool changes_by_block(sim_special which) {
-  return (which >= SIM_CTAID_X && which <= SIM_CTAID_Z) || which == SIM_SMID;
+/* The kernel's frame stays with its warp, those of functions go from warp to warp. */
+static bool changes(sim_special which, bool in_function) {
+  return in_function || (which >= SIM_CTAID_X && which <= SIM_CTAID_Z) || which == SIM_SMID;
 }
 
-static void fill_presets(const sim_block *b, sim_warp *w, bool first) {
-  const sim_func *f = b->launch->func;
+void sim_fill_presets(const sim_warp *w, const sim_frame *frame, bool all) {
+  const sim_func *f = frame->func;
   for (size_t i = 0; i < f->preset_count; i++) {
     const sim_preset *p = &f->presets[i];
-    if (!first && !(p->special && changes_by_block((sim_special)p->value))) continue;
+    if (!all && !(p->special && changes((sim_special)p->value, frame->caller))) continue;
     for (uint32_t lane = 0; lane < SIM_LANES; lane++) {
-      uint64_t value = p->special ? special_value(b, w, lane, (sim_special)p->value) : p->value;
+      uint64_t value = p->special ? special_value(w, frame, lane, (sim_special)p->value) : p->value;
       if (p->wide)
-        ((uint64_t *)(void *)(w->regs + p->slot))[lane] = value;
+        ((uint64_t *)(void *)(frame->regs + p->slot))[lane] = value;
       else
-        ((uint32_t *)(void *)(w->regs + p->slot))[lane] = (uint32_t)value;
+        ((uint32_t *)(void *)(frame->regs + p->slot))[lane] = (uint32_t)value;
     }
   }
 }
@@ -80,7 +83,7 @@ static sim_block *new_block(sim_worker *worker) {
   size_t frame = up64(f->frame_bytes), head = up64(sizeof(sim_block));
   size_t warp_bytes = up64(warps * sizeof(sim_warp)), frames = warps * frame;
   size_t shared = up64(l->shared_bytes + 1),
-         local = up64((size_t)warps * SIM_LANES * f->local_bytes + 1);
+         local = up64((size_t)warps * SIM_LANES * f->stack_bytes + 1);
   uint8_t *at = aligned_alloc(64, head + warp_bytes + frames + shared + local);
   if (!at) return NULL;
   memset(at, 0, head + warp_bytes + frames);
@@ -98,7 +101,9 @@ static sim_block *new_block(sim_worker *worker) {
                     .launch = l,
                     .func = f,
                     .index = i};
-    fill_presets(b, w, true);
+    w->frame = &w->root;
+    w->root = (sim_frame){.func = f, .regs = w->regs};
+    sim_fill_presets(w, &w->root, true);
   }
   return b;
 }
@@ -110,7 +115,8 @@ static void start_warp(sim_warp *w, uint32_t threads) {
   w->current = -1;
   w->tick = 0;
   w->why = SIM_SWITCH;
-  w->groups[0] = (sim_group){.pc = w->func->ops, .mask = w->live};
+  w->root.mask = w->live;
+  w->groups[0] = (sim_group){.pc = w->func->ops, .frame = &w->root, .mask = w->live};
 }
 
 static sim_block *start_block(sim_worker *worker, uint64_t index) {
@@ -133,7 +139,7 @@ static sim_block *start_block(sim_worker *worker, uint64_t index) {
   memset(b->shared, 0xff, l->shared_bytes);
   for (uint32_t i = 0; i < b->warp_count; i++) {
     start_warp(&b->warps[i], b->threads);
-    fill_presets(b, &b->warps[i], false);
+    sim_fill_presets(&b->warps[i], &b->warps[i].root, false);
   }
   return b;
 }
@@ -254,6 +260,7 @@ static void *work(void *argument) {
 static void free_list(sim_block *b) {
   while (b) {
     sim_block *next = b->next;
+    for (uint32_t i = 0; i < b->warp_count; i++) sim_free_frames(b->warps[i].frames);
     free(b);
     b = next;
   }
@@ -265,7 +272,8 @@ static bool start_workers(sim_launch *l) {
     w->launch = l;
     w->rng = l->seed + (uint64_t)i;
     w->cache = calloc(l->func->program->cache_count + 1, sizeof *w->cache);
-    if (!w->cache) return false;
+    w->spare_frames = calloc(l->func->program->callee_count + 1, sizeof(sim_frame *));
+    if (!w->cache || !w->spare_frames) return false;
   }
   for (int i = 1; i < l->worker_count; i++) {
     sim_worker *w = &l->workers[i];
@@ -289,6 +297,9 @@ pg_code sim_run(sim_launch *l, pg_error *error) {
     if (w->started) pthread_join(w->thread, NULL);
     free_list(w->resident);
     free_list(w->spare);
+    for (size_t k = 0; w->spare_frames && k < l->func->program->callee_count; k++)
+      sim_free_frames(w->spare_frames[k]);
+    free(w->spare_frames);
     free(w->cache);
   }
   pthread_mutex_destroy(&l->fault_lock);

@@ -15,19 +15,23 @@ static void remove_group(sim_warp *w, int index) {
 
 static void note_others(sim_warp *w) {
   w->other_min = NULL;
+  w->others = false;
   for (int i = 0; i < w->group_count; i++) {
     const sim_group *g = &w->groups[i];
     if (i == w->current || g->state != SIM_READY) continue;
+    w->others = true;
+    if (g->frame != w->frame) continue;
     if (!w->other_min || g->pc < w->other_min) w->other_min = g->pc;
   }
 }
 
-/* Ready groups with equal pc become one. */
+/* Ready groups with equal pc and frame become one. */
 static void merge(sim_warp *w) {
   for (int i = 0; i < w->group_count; i++) {
     for (int j = w->group_count - 1; j > i; j--) {
       sim_group *a = &w->groups[i], *b = &w->groups[j];
       if (a->state != SIM_READY || b->state != SIM_READY || a->pc != b->pc) continue;
+      if (a->frame != b->frame) continue;
       a->mask |= b->mask;
       a->spun = a->spun && b->spun;
       if (b->last_run < a->last_run) a->last_run = b->last_run;
@@ -40,6 +44,8 @@ static void merge(sim_warp *w) {
 static bool better(const sim_group *a, const sim_group *b, bool fair) {
   if (fair) return a->last_run < b->last_run;
   if (a->spun != b->spun) return b->spun;
+  /* Deeper calls first: their lanes meet the others behind the call. */
+  if (a->frame->depth != b->frame->depth) return a->frame->depth > b->frame->depth;
   return a->pc < b->pc;
 }
 
@@ -62,9 +68,11 @@ const sim_op *sim_pick(sim_warp *w, bool fair) {
   if (w->current < 0) return NULL;
   w->groups[best].spun = false;
   w->groups[best].last_run = ++w->tick;
+  w->frame = w->groups[best].frame;
+  w->regs = w->frame->regs;
   note_others(w);
   sim_set_mask(w, w->groups[best].mask);
-  w->budget = w->other_min ? SIM_QUANTUM_GROUP : SIM_QUANTUM_WARP;
+  w->budget = w->others ? SIM_QUANTUM_GROUP : SIM_QUANTUM_WARP;
   return w->groups[best].pc;
 }
 
@@ -79,7 +87,7 @@ sim_exit sim_run_warp(sim_warp *w) {
 
 const sim_op *sim_quantum(sim_warp *w, const sim_op *pc) {
   w->groups[w->current].pc = pc;
-  if (w->other_min) return sim_pick(w, true);
+  if (w->others) return sim_pick(w, true);
   w->why = SIM_QUANTUM;
   return NULL;
 }
@@ -93,7 +101,7 @@ const sim_op *sim_spin(sim_warp *w, const sim_op *pc) {
 const sim_op *sim_diverge(sim_warp *w, uint32_t mask, const sim_op *taken, const sim_op *next) {
   sim_group *g = &w->groups[w->current];
   sim_group *other = &w->groups[w->group_count++];
-  *other = (sim_group){.pc = taken, .mask = mask};
+  *other = (sim_group){.pc = taken, .frame = g->frame, .mask = mask};
   g->mask &= ~mask;
   g->pc = next;
   merge(w);
@@ -119,6 +127,7 @@ const sim_op *sim_leave(sim_warp *w, uint32_t lanes, const sim_op *next) {
   sim_group *g = &w->groups[w->current];
   w->live &= ~lanes;
   b->live -= (uint32_t)__builtin_popcount(lanes);
+  sim_leave_frames(w, w->frame, lanes, true);
   g->mask &= ~lanes;
   g->pc = next;
   if (!g->mask) {
@@ -143,7 +152,8 @@ bool sim_converged(sim_warp *w, const sim_op *op, const uint32_t members[SIM_LAN
                    const sim_op **next) {
   uint32_t member = members[__builtin_ctz(w->mask)], same = same_members(w, members);
   if (same == w->mask && !(member & w->live & ~w->mask)) return true;
-  if (same != w->mask) w->groups[w->group_count++] = (sim_group){.pc = op, .mask = w->mask & ~same};
+  if (same != w->mask)
+    w->groups[w->group_count++] = (sim_group){.pc = op, .frame = w->frame, .mask = w->mask & ~same};
   sim_group *g = &w->groups[w->current];
   g->mask = same;
   g->need = member;
@@ -151,7 +161,7 @@ bool sim_converged(sim_warp *w, const sim_op *op, const uint32_t members[SIM_LAN
   for (int i = w->group_count - 1; i >= 0; i--) {
     sim_group *other = &w->groups[i];
     if (i == w->current || other->state != SIM_CONVERGING || other->pc != op) continue;
-    if (other->need != member) continue;
+    if (other->need != member || other->frame != w->frame) continue;
     g->mask |= other->mask;
     remove_group(w, i);
     g = &w->groups[w->current];
@@ -164,17 +174,16 @@ bool sim_converged(sim_warp *w, const sim_op *op, const uint32_t members[SIM_LAN
 
 /* ---- barriers ---- */
 
-static void write_result(sim_warp *w, const sim_group *g, const sim_barrier *bar) {
+static void write_result(const sim_group *g, const sim_barrier *bar) {
   const sim_op *op = g->waits;
   if (!op->e) return; /* bar.sync has no result */
+  uint32_t *d = (uint32_t *)(void *)(g->frame->regs + op->d);
   if (op->e == 'p') {
-    uint32_t *d = (uint32_t *)(w->regs + op->d);
     for (int i = 0; i < SIM_LANES; i++) {
       if (g->mask >> i & 1) d[i] = bar->trues;
     }
     return;
   }
-  uint32_t *d = (uint32_t *)(w->regs + op->d);
   bool truth = op->e == 'a' ? bar->trues == bar->arrived : bar->trues != 0;
   *d = truth ? *d | g->mask : *d & ~g->mask;
 }
@@ -188,7 +197,7 @@ void sim_release_if_complete(sim_block *b, uint32_t id) {
     for (int j = 0; j < w->group_count; j++) {
       sim_group *g = &w->groups[j];
       if (g->state != SIM_AT_BARRIER || g->barrier != id) continue;
-      write_result(w, g, bar);
+      write_result(g, bar);
       g->state = SIM_READY;
     }
     merge(w);
