@@ -4,26 +4,7 @@
 #include "control.h"
 
 static uint64_t host_delta(const sim_warp *w, const sim_range *range, uint32_t lane) {
-  const sim_block *b = w->block;
-  switch ((sim_class)range->class) {
-  case SIM_GLOBAL: return 0;
-  case SIM_SHARED: return (uint64_t)(uintptr_t)b->shared - SIM_SHARED_WINDOW;
-  case SIM_PARAM: return (uint64_t)(uintptr_t)w->launch->params - SIM_PARAM_WINDOW;
-  case SIM_LOCAL:
-    return (uint64_t)(uintptr_t)b->local - SIM_LOCAL_WINDOW +
-           (w->index * SIM_LANES + lane) * w->func->stack_bytes;
-  }
-  return 0;
-}
-
-sim_where sim_rebase(const sim_warp *w, const sim_range *range, uint64_t address[SIM_LANES]) {
-  if (range->class == SIM_LOCAL) {
-    for (uint32_t i = 0; i < SIM_LANES; i++) address[i] += host_delta(w, range, i);
-  } else {
-    uint64_t delta = host_delta(w, range, 0);
-    for (uint32_t i = 0; i < SIM_LANES; i++) address[i] += delta;
-  }
-  return range->class == SIM_GLOBAL ? SIM_ALL_GLOBAL : SIM_BLOCK_PRIVATE;
+  return w->delta[range->class] + (range->class == SIM_LOCAL ? lane * w->func->stack_bytes : 0);
 }
 
 static bool check_lane(sim_warp *w, const sim_op *op, int lane, uint64_t address, uint32_t bytes,
@@ -52,7 +33,8 @@ sim_where sim_resolve(sim_warp *w, const sim_op *op, uint64_t address[SIM_LANES]
     if (!check_lane(w, op, (int)i, address[i], bytes, last)) return SIM_NOWHERE;
     address[i] += host_delta(w, last, i);
   }
-  if (last) w->worker->cache[op->cache] = *last;
+  if (last)
+    w->worker->cache[op->cache] = (sim_hit){last->base, last->bytes - bytes + 1, last->class};
   return SIM_MIXED;
 }
 

@@ -9,8 +9,6 @@ typedef enum sim_where { SIM_NOWHERE, SIM_MIXED, SIM_ALL_GLOBAL, SIM_BLOCK_PRIVA
 /* Check the active lanes' addresses one by one and turn them into host addresses; remember the last
  * range. SIM_NOWHERE: a fault was recorded. */
 sim_where sim_resolve(sim_warp *w, const sim_op *op, uint64_t address[SIM_LANES]);
-/* Turn addresses that all lie in `range` into host addresses. */
-sim_where sim_rebase(const sim_warp *w, const sim_range *range, uint64_t address[SIM_LANES]);
 /* Host address of what one lane reads at a device address; NULL: a fault was recorded. For what
  * reads memory without a memory micro-op's fields. */
 const uint8_t *sim_lane_pointer(sim_warp *w, const sim_op *op, int lane, uint64_t address,

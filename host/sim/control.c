@@ -88,12 +88,12 @@ const sim_op *sim_op_guard(sim_warp *w, const sim_op *op) {
   uint32_t mask = (op->negated ? ~p : p) & w->mask;
   if (!mask) return op->target;
   w->guard_saved = w->mask;
-  if (mask != w->mask) sim_set_mask(w, mask);
+  w->mask = mask;
   return op + 1;
 }
 
 const sim_op *sim_op_unguard(sim_warp *w, const sim_op *op) {
-  if (w->mask != w->guard_saved) sim_set_mask(w, w->guard_saved);
+  w->mask = w->guard_saved;
   return op + 1;
 }
 

@@ -69,10 +69,16 @@ struct sim_warp {
   uint32_t live; /* lanes that have not exited */
   int current;   /* index of the running group, -1 none */
   int group_count;
-  uint32_t index; /* in the block */
+  uint32_t index;    /* in the block */
+  uint64_t delta[4]; /* by sim_class: host address less device address, of lane 0 */
   sim_group groups[SIM_LANES];
-  _Alignas(64) int32_t lanes[SIM_LANES]; /* -1 where mask has a bit */
 };
+
+/* Addresses at which an access by one memory micro-op lies in the range that it hit last. */
+typedef struct sim_hit {
+  uint64_t low, size; /* size 0: none */
+  uint8_t class;
+} sim_hit;
 
 typedef struct sim_barrier {
   uint32_t arrived, expected; /* expected 0: all threads of the block */
@@ -96,7 +102,7 @@ struct sim_block {
 
 struct sim_worker {
   sim_launch *launch;
-  sim_range *cache;           /* last range each memory micro-op hit */
+  sim_hit *cache;             /* where each memory micro-op was last */
   sim_block *resident, *last; /* a queue: the head runs next */
   sim_block *spare;
   sim_frame **spare_frames; /* by function */
@@ -137,7 +143,6 @@ enum { SIM_STOP_FAULT = 1 };
 enum { SIM_QUANTUM_WARP = 4096, SIM_QUANTUM_GROUP = 1024, SIM_SLICE = 512 };
 
 /* ---- warp.c: groups of lanes ---- */
-void sim_set_mask(sim_warp *w, uint32_t mask);
 /* The running group goes on at `taken` for lanes of `mask`, at `next` for the others. */
 const sim_op *sim_diverge(sim_warp *w, uint32_t mask, const sim_op *taken, const sim_op *next);
 /* The running group reached `pc`, where another group waits or lies behind: merge or switch. */

@@ -56,23 +56,45 @@ static bool changes(sim_special which, bool in_function) {
   return in_function || (which >= SIM_CTAID_X && which <= SIM_CTAID_Z) || which == SIM_SMID;
 }
 
+/* The same for all lanes. */
+static bool uniform(sim_special which) {
+  return which >= SIM_NTID_X && which <= SIM_NCTAID_Z;
+}
+
+static void fill_preset(const sim_warp *w, const sim_frame *frame, const sim_preset *p) {
+  sim_special which = (sim_special)p->value;
+  uint64_t value[SIM_LANES];
+  if (!p->special || uniform(which)) {
+    uint64_t one = p->special ? special_value(w, frame, 0, which) : p->value;
+    for (uint32_t i = 0; i < SIM_LANES; i++) value[i] = one;
+  } else {
+    for (uint32_t i = 0; i < SIM_LANES; i++) value[i] = special_value(w, frame, i, which);
+  }
+  uint64_t *wide = (uint64_t *)(void *)(frame->regs + p->slot);
+  uint32_t *narrow = (uint32_t *)(void *)(frame->regs + p->slot);
+  for (uint32_t i = 0; p->wide && i < SIM_LANES; i++) wide[i] = value[i];
+  for (uint32_t i = 0; !p->wide && i < SIM_LANES; i++) narrow[i] = (uint32_t)value[i];
+}
+
 void sim_fill_presets(const sim_warp *w, const sim_frame *frame, bool all) {
   const sim_func *f = frame->func;
   for (size_t i = 0; i < f->preset_count; i++) {
     const sim_preset *p = &f->presets[i];
-    if (!all && !(p->special && changes((sim_special)p->value, frame->caller))) continue;
-    for (uint32_t lane = 0; lane < SIM_LANES; lane++) {
-      uint64_t value = p->special ? special_value(w, frame, lane, (sim_special)p->value) : p->value;
-      if (p->wide)
-        ((uint64_t *)(void *)(frame->regs + p->slot))[lane] = value;
-      else
-        ((uint32_t *)(void *)(frame->regs + p->slot))[lane] = (uint32_t)value;
-    }
+    if (all || (p->special && changes((sim_special)p->value, frame->caller)))
+      fill_preset(w, frame, p);
   }
 }
 
 static size_t up64(size_t value) {
   return (value + 63) / 64 * 64;
+}
+
+static void set_deltas(sim_warp *w) {
+  w->delta[SIM_GLOBAL] = 0;
+  w->delta[SIM_SHARED] = (uint64_t)(uintptr_t)w->block->shared - SIM_SHARED_WINDOW;
+  w->delta[SIM_PARAM] = (uint64_t)(uintptr_t)w->launch->params - SIM_PARAM_WINDOW;
+  w->delta[SIM_LOCAL] = (uint64_t)(uintptr_t)w->block->local - SIM_LOCAL_WINDOW +
+                        (uint64_t)w->index * SIM_LANES * w->func->stack_bytes;
 }
 
 /* One allocation holds block, warps, frames, shared and local memory. */
@@ -103,6 +125,7 @@ static sim_block *new_block(sim_worker *worker) {
                     .index = i};
     w->frame = &w->root;
     w->root = (sim_frame){.func = f, .regs = w->regs};
+    set_deltas(w);
     sim_fill_presets(w, &w->root, true);
   }
   return b;

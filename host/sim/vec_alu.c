@@ -157,29 +157,23 @@ static float narrow(double x, char mode) {
 
 /* ---- handlers ---- */
 
-static const u32 BIT[SIM_LANES] = {
-    1u << 0,  1u << 1,  1u << 2,  1u << 3,  1u << 4,  1u << 5,  1u << 6,  1u << 7,
-    1u << 8,  1u << 9,  1u << 10, 1u << 11, 1u << 12, 1u << 13, 1u << 14, 1u << 15,
-    1u << 16, 1u << 17, 1u << 18, 1u << 19, 1u << 20, 1u << 21, 1u << 22, 1u << 23,
-    1u << 24, 1u << 25, 1u << 26, 1u << 27, 1u << 28, 1u << 29, 1u << 30, 1u << 31};
-
 #define HANDLER(key) static const sim_op *key(sim_warp *w, const sim_op *op)
 #define SOURCE(T, v) const T##_slot *p##v = (const T##_slot *)(const void *)(w->regs + op->v)
 #define VALUE(T, v) const T##_val v = GET_##T(p##v[i])
 
 /* Slots are equal or disjoint, so iterations are independent. */
-#define LANES_LOOP(D, VALUES, e)                               \
-  D##_slot *d = (D##_slot *)(void *)(w->regs + op->d);         \
-  if (w->mask == SIM_ALL) {                                    \
-    _Pragma("GCC ivdep") for (int i = 0; i < SIM_LANES; i++) { \
-      VALUES d[i] = PUT_##D((D##_val)(e));                     \
-    }                                                          \
-  } else {                                                     \
-    const s32 *m = w->lanes;                                   \
-    _Pragma("GCC ivdep") for (int i = 0; i < SIM_LANES; i++) { \
-      VALUES d[i] = m[i] ? PUT_##D((D##_val)(e)) : d[i];       \
-    }                                                          \
-  }                                                            \
+#define LANES_LOOP(D, VALUES, e)                                       \
+  D##_slot *d = (D##_slot *)(void *)(w->regs + op->d);                 \
+  if (w->mask == SIM_ALL) {                                            \
+    _Pragma("GCC ivdep") for (int i = 0; i < SIM_LANES; i++) {         \
+      VALUES d[i] = PUT_##D((D##_val)(e));                             \
+    }                                                                  \
+  } else {                                                             \
+    const u32 mask = w->mask;                                          \
+    _Pragma("GCC ivdep") for (int i = 0; i < SIM_LANES; i++) {         \
+      VALUES d[i] = mask & LANE_BIT[i] ? PUT_##D((D##_val)(e)) : d[i]; \
+    }                                                                  \
+  }                                                                    \
   return op + 1;
 
 #define A1(key, D, A, e)           \
@@ -215,27 +209,32 @@ static inline const sim_op *set_predicate(sim_warp *w, const sim_op *op, u32 val
   return op + 1;
 }
 
-#define CMP(key, T, e)                    \
-  HANDLER(key) {                          \
-    SOURCE(T, a);                         \
-    SOURCE(T, b);                         \
-    u32 r = 0;                            \
-    for (int i = 0; i < SIM_LANES; i++) { \
-      VALUE(T, a);                        \
-      VALUE(T, b);                        \
-      r |= (e) ? BIT[i] : 0;              \
-    }                                     \
-    return set_predicate(w, op, r);       \
+/* The lanes for which e holds; the type of the sum is as wide as the slots, as vectors want it. */
+#define LANES_WHERE(T, VALUES, e)           \
+  u32 r = 0;                                \
+  if (sizeof(T##_slot) == 8) {              \
+    u64 wide = 0;                           \
+    for (int i = 0; i < SIM_LANES; i++) {   \
+      VALUES wide |= (e) ? WIDE_BIT[i] : 0; \
+    }                                       \
+    r = (u32)wide;                          \
+  } else {                                  \
+    for (int i = 0; i < SIM_LANES; i++) {   \
+      VALUES r |= (e) ? LANE_BIT[i] : 0;    \
+    }                                       \
+  }                                         \
+  return set_predicate(w, op, r);
+
+#define CMP(key, T, e)                           \
+  HANDLER(key) {                                 \
+    SOURCE(T, a);                                \
+    SOURCE(T, b);                                \
+    LANES_WHERE(T, VALUE(T, a); VALUE(T, b);, e) \
   }
-#define T1(key, T, e)                     \
-  HANDLER(key) {                          \
-    SOURCE(T, a);                         \
-    u32 r = 0;                            \
-    for (int i = 0; i < SIM_LANES; i++) { \
-      VALUE(T, a);                        \
-      r |= (e) ? BIT[i] : 0;              \
-    }                                     \
-    return set_predicate(w, op, r);       \
+#define T1(key, T, e)               \
+  HANDLER(key) {                    \
+    SOURCE(T, a);                   \
+    LANES_WHERE(T, VALUE(T, a);, e) \
   }
 #define P1(key, e)                                                 \
   HANDLER(key) {                                                   \
@@ -248,12 +247,12 @@ static inline const sim_op *set_predicate(sim_warp *w, const sim_op *op, u32 val
     const u32 b = *(const slot4 *)(const void *)(w->regs + op->b); \
     return set_predicate(w, op, e);                                \
   }
-#define SEL(key, T)                                                \
-  HANDLER(key) {                                                   \
-    SOURCE(T, a);                                                  \
-    SOURCE(T, b);                                                  \
-    const u32 p = *(const slot4 *)(const void *)(w->regs + op->c); \
-    LANES_LOOP(T, VALUE(T, a); VALUE(T, b);, p & BIT[i] ? a : b)   \
+#define SEL(key, T)                                                   \
+  HANDLER(key) {                                                      \
+    SOURCE(T, a);                                                     \
+    SOURCE(T, b);                                                     \
+    const u32 p = *(const slot4 *)(const void *)(w->regs + op->c);    \
+    LANES_LOOP(T, VALUE(T, a); VALUE(T, b);, p & LANE_BIT[i] ? a : b) \
   }
 
 #pragma GCC diagnostic ignored "-Wconversion"

@@ -2,7 +2,7 @@
  * against a range of the launch (the one this micro-op hit last, in the fast path) before it is
  * touched. */
 #include "access.h"
-#include "vec_types.h"
+#include "vec_lanes.h"
 
 typedef u8 __attribute__((may_alias)) u8_mem;
 typedef s8 __attribute__((may_alias)) s8_mem;
@@ -11,8 +11,12 @@ typedef s16 __attribute__((may_alias)) s16_mem;
 typedef u32 __attribute__((may_alias)) u32_mem;
 typedef u64 __attribute__((may_alias)) u64_mem;
 
-/* Host addresses of the active lanes. */
-static inline sim_where resolve(sim_warp *w, const sim_op *op, u64 address[SIM_LANES]) {
+/* A range that holds lane i's access at low + x for every x < size. */
+static inline bool in_range(const sim_hit *h, u64 address, u64 bytes) {
+  return address - h->low < h->size && !(address & (bytes - 1));
+}
+
+static inline void lane_addresses(const sim_warp *w, const sim_op *op, u64 address[SIM_LANES]) {
   const u64 offset = op->imm;
   if (op->narrow == 0) {
     const slot8 *base = (const slot8 *)(const void *)(w->regs + op->a);
@@ -23,57 +27,76 @@ static inline sim_where resolve(sim_warp *w, const sim_op *op, u64 address[SIM_L
   } else {
     for (int i = 0; i < SIM_LANES; i++) address[i] = offset;
   }
-  const sim_range *r = &w->worker->cache[op->cache];
-  const u64 bytes = (u64)op->bytes * op->count, low = r->base, room = r->bytes - bytes;
-  const s32 *m = w->lanes;
-  u64 bad = 0;
-  for (int i = 0; i < SIM_LANES; i++) {
-    u64 wrong = (u64)(address[i] - low > room) | (address[i] & (bytes - 1));
-    bad |= wrong & (u64)(s64)m[i];
-  }
-  if (__builtin_expect(bad != 0 || r->bytes < bytes, 0)) return sim_resolve(w, op, address);
-  return r->class == SIM_GLOBAL ? SIM_ALL_GLOBAL : sim_rebase(w, r, address);
 }
 
-static inline bool contiguous(const u64 *address, u64 step) {
-  u64 difference = 0;
-  for (int i = 0; i < SIM_LANES; i++) difference |= address[i] ^ (address[0] + (u64)i * step);
-  return difference == 0;
+/* Host addresses of the active lanes. */
+static inline sim_where resolve(sim_warp *w, const sim_op *op, u64 address[SIM_LANES]) {
+  lane_addresses(w, op, address);
+  const sim_hit *h = &w->worker->cache[op->cache];
+  u32 outside = lanes_outside(address, h->low, h->size, (u64)op->bytes * op->count - 1);
+  if (__builtin_expect(outside & w->mask, 0)) return sim_resolve(w, op, address);
+  if (h->class == SIM_GLOBAL) return SIM_ALL_GLOBAL;
+  const u64 delta = w->delta[h->class], stride = h->class == SIM_LOCAL ? w->func->stack_bytes : 0;
+  for (int i = 0; i < SIM_LANES; i++) address[i] += delta + (u64)i * stride;
+  return SIM_BLOCK_PRIVATE;
 }
 
-#define EACH_LANE(i, m) \
-  for (u32 rest_ = (m), i; rest_ && (i = (u32)__builtin_ctz(rest_), 1); rest_ &= rest_ - 1)
+/* Host address of an access whose address is a constant of the instruction, when every lane's is
+ * the same and it lies where the last one did; else 0. */
+static inline u64 constant_address(const sim_warp *w, const sim_op *op) {
+  if (op->narrow != 2) return 0;
+  const sim_hit *h = &w->worker->cache[op->cache];
+  if (h->class == SIM_LOCAL || !in_range(h, op->imm, (u64)op->bytes * op->count)) return 0;
+  return op->imm + w->delta[h->class];
+}
+
 #define SLOT(T, offset) ((T##_slot *)(void *)(w->regs + (offset)))
 #define AT(M, address) ((M##_mem *)(uintptr_t)(address))
 #define HANDLER(key) static const sim_op *key(sim_warp *w, const sim_op *op)
 
-#define LD(key, M, D)                                                              \
-  HANDLER(key) {                                                                   \
-    u64 address[SIM_LANES];                                                        \
-    if (!resolve(w, op, address)) return NULL;                                     \
-    if (op->count == 1 && w->mask == SIM_ALL) {                                    \
-      D##_slot *d = SLOT(D, op->d);                                                \
-      if (contiguous(address, sizeof(M))) {                                        \
-        const M##_mem *from = AT(M, address[0]);                                   \
-        for (int i = 0; i < SIM_LANES; i++) d[i] = PUT_##D((M)from[i]);            \
-      } else {                                                                     \
-        for (int i = 0; i < SIM_LANES; i++) d[i] = PUT_##D((M)*AT(M, address[i])); \
-      }                                                                            \
-      return op + 1;                                                               \
-    }                                                                              \
-    for (u32 k = 0; k < op->count; k++) {                                          \
-      if (!op[k].d) continue; /* a sink */                                         \
-      D##_slot *d = SLOT(D, op[k].d);                                              \
-      EACH_LANE(i, w->mask) d[i] = PUT_##D((M)*AT(M, address[i] + k * sizeof(M))); \
-    }                                                                              \
-    return op + op->count;                                                         \
+/* One value for all active lanes. */
+#define SPREAD(d, value)                                  \
+  if (w->mask == SIM_ALL)                                 \
+    for (int i = 0; i < SIM_LANES; i++) (d)[i] = (value); \
+  else                                                    \
+    for (int i = 0; i < SIM_LANES; i++) (d)[i] = w->mask & LANE_BIT[i] ? (value) : (d)[i];
+
+/* Loads: one address for all lanes, lanes in a row, or any. The further elements of a vector have
+ * micro-ops of their own for their destinations; 0 is a sink. */
+#define LD(key, M, D)                                                                          \
+  HANDLER(key) {                                                                               \
+    _Alignas(64) u64 address[SIM_LANES];                                                       \
+    u64 one = constant_address(w, op);                                                         \
+    if (!one) {                                                                                \
+      if (!resolve(w, op, address)) return NULL;                                               \
+      if (w->mask == SIM_ALL && lanes_step(address, 0)) one = address[0];                      \
+    }                                                                                          \
+    bool row = !one && op->count == 1 && w->mask == SIM_ALL && lanes_step(address, sizeof(M)); \
+    for (u32 k = 0; k < op->count; k++) {                                                      \
+      if (!op[k].d) continue;                                                                  \
+      D##_slot *d = SLOT(D, op[k].d);                                                          \
+      if (one) {                                                                               \
+        const D##_slot value = PUT_##D((M)AT(M, one)[k]);                                      \
+        SPREAD(d, value)                                                                       \
+      } else if (row) {                                                                        \
+        const M##_mem *from = AT(M, address[0]);                                               \
+        for (int i = 0; i < SIM_LANES; i++) d[i] = PUT_##D((M)from[i]);                        \
+      } else if (sizeof(M) == 4) {                                                             \
+        gather4((slot4 *)(void *)d, address, k * sizeof(M), w->mask);                          \
+      } else if (sizeof(M) == 8) {                                                             \
+        gather8((slot8 *)(void *)d, address, k * sizeof(M), w->mask);                          \
+      } else {                                                                                 \
+        EACH_LANE(i, w->mask) d[i] = PUT_##D((M)*AT(M, address[i] + k * sizeof(M)));           \
+      }                                                                                        \
+    }                                                                                          \
+    return op + op->count;                                                                     \
   }
 
 #define ST(key, S, M)                                                             \
   HANDLER(key) {                                                                  \
-    u64 address[SIM_LANES];                                                       \
+    _Alignas(64) u64 address[SIM_LANES];                                          \
     if (!resolve(w, op, address)) return NULL;                                    \
-    if (op->count == 1 && w->mask == SIM_ALL && contiguous(address, sizeof(M))) { \
+    if (op->count == 1 && w->mask == SIM_ALL && lanes_step(address, sizeof(M))) { \
       const S##_slot *b = SLOT(S, op->b);                                         \
       M##_mem *to = AT(M, address[0]);                                            \
       for (int i = 0; i < SIM_LANES; i++) to[i] = (M)b[i];                        \
@@ -86,13 +109,20 @@ static inline bool contiguous(const u64 *address, u64 step) {
     return op + op->count;                                                        \
   }
 
+/* Lines are fetched for all lanes before the first locked instruction, which waits for its own. */
+static inline void fetch(const sim_warp *w, sim_where where, const u64 *address) {
+  if (where == SIM_BLOCK_PRIVATE) return;
+  EACH_LANE(i, w->mask) __builtin_prefetch((const void *)(uintptr_t)address[i], 1);
+}
+
 /* One lane after the other: lanes of a warp that hit one address are ordered by lane. */
 #define ATOM(key, T, e)                                                               \
   HANDLER(key) {                                                                      \
-    u64 address[SIM_LANES];                                                           \
+    _Alignas(64) u64 address[SIM_LANES];                                              \
     sim_where where = resolve(w, op, address);                                        \
     if (!where) return NULL;                                                          \
     bool plain = w->launch->single || where == SIM_BLOCK_PRIVATE;                     \
+    fetch(w, where, address);                                                         \
     const T##_slot *pb = SLOT(T, op->b);                                              \
     T##_slot *d = op->d ? SLOT(T, op->d) : NULL;                                      \
     EACH_LANE(i, w->mask) {                                                           \
@@ -113,22 +143,23 @@ static inline bool contiguous(const u64 *address, u64 step) {
 
 #define CAS(key, T)                                                                                \
   HANDLER(key) {                                                                                   \
-    u64 address[SIM_LANES];                                                                        \
+    _Alignas(64) u64 address[SIM_LANES];                                                           \
     sim_where where = resolve(w, op, address);                                                     \
     if (!where) return NULL;                                                                       \
     bool plain = w->launch->single || where == SIM_BLOCK_PRIVATE;                                  \
+    fetch(w, where, address);                                                                      \
     const T##_slot *pb = SLOT(T, op->b), *pc = SLOT(T, op->c);                                     \
     T##_slot *d = op->d ? SLOT(T, op->d) : NULL;                                                   \
     EACH_LANE(i, w->mask) {                                                                        \
       T##_mem *at = AT(T, address[i]);                                                             \
       T old = (T)pb[i];                                                                            \
-      const T desired = (T)pc[i];                                                                  \
-      if (!plain) {                                                                                \
+      const T desired = (T)pc[i], seen = __atomic_load_n(at, __ATOMIC_RELAXED);                    \
+      if (seen != old) {                                                                           \
+        old = seen; /* a comparison that fails is a load */                                        \
+      } else if (!plain) {                                                                         \
         __atomic_compare_exchange_n(at, &old, desired, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST); \
-      } else if (*at == old) {                                                                     \
-        *at = desired;                                                                             \
       } else {                                                                                     \
-        old = *at;                                                                                 \
+        *at = desired;                                                                             \
       }                                                                                            \
       if (d) d[i] = old;                                                                           \
     }                                                                                              \

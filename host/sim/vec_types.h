@@ -99,6 +99,17 @@ static inline u32 f32_bfloat(float x) {
   return (b + 0x7fffu + (b >> 16 & 1)) >> 16;
 }
 
+static const u32 LANE_BIT[SIM_LANES] = {
+    1u << 0,  1u << 1,  1u << 2,  1u << 3,  1u << 4,  1u << 5,  1u << 6,  1u << 7,
+    1u << 8,  1u << 9,  1u << 10, 1u << 11, 1u << 12, 1u << 13, 1u << 14, 1u << 15,
+    1u << 16, 1u << 17, 1u << 18, 1u << 19, 1u << 20, 1u << 21, 1u << 22, 1u << 23,
+    1u << 24, 1u << 25, 1u << 26, 1u << 27, 1u << 28, 1u << 29, 1u << 30, 1u << 31};
+static const u64 WIDE_BIT[SIM_LANES] = {
+    1u << 0,  1u << 1,  1u << 2,  1u << 3,  1u << 4,  1u << 5,  1u << 6,  1u << 7,
+    1u << 8,  1u << 9,  1u << 10, 1u << 11, 1u << 12, 1u << 13, 1u << 14, 1u << 15,
+    1u << 16, 1u << 17, 1u << 18, 1u << 19, 1u << 20, 1u << 21, 1u << 22, 1u << 23,
+    1u << 24, 1u << 25, 1u << 26, 1u << 27, 1u << 28, 1u << 29, 1u << 30, 1u << 31};
+
 /* For each type T: T_slot what lies in memory, T_val the value, GET_T and PUT_T, SHAPE_T the slot's
  * letter. */
 typedef slot4 u8_slot, s8_slot, u16_slot, s16_slot, u32_slot, s32_slot, f16_slot, bf16_slot;

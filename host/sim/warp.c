@@ -3,11 +3,6 @@
  * waits for memory to change, or that has used up its quantum, lets the others run. */
 #include "exec.h"
 
-void sim_set_mask(sim_warp *w, uint32_t mask) {
-  w->mask = mask;
-  for (int i = 0; i < SIM_LANES; i++) w->lanes[i] = -(int32_t)(mask >> i & 1);
-}
-
 static void remove_group(sim_warp *w, int index) {
   w->groups[index] = w->groups[--w->group_count];
   if (w->current == w->group_count) w->current = index;
@@ -71,7 +66,7 @@ const sim_op *sim_pick(sim_warp *w, bool fair) {
   w->frame = w->groups[best].frame;
   w->regs = w->frame->regs;
   note_others(w);
-  sim_set_mask(w, w->groups[best].mask);
+  w->mask = w->groups[best].mask;
   w->budget = w->others ? SIM_QUANTUM_GROUP : SIM_QUANTUM_WARP;
   return w->groups[best].pc;
 }
@@ -98,8 +93,37 @@ const sim_op *sim_spin(sim_warp *w, const sim_op *pc) {
   return sim_pick(w, false);
 }
 
+/* Lanes wait at pc, with a ready group that stands there already or as one of their own. */
+static void wait_at(sim_warp *w, const sim_op *pc, uint32_t mask) {
+  for (int i = 0; i < w->group_count; i++) {
+    sim_group *g = &w->groups[i];
+    if (i == w->current || g->state != SIM_READY || g->pc != pc || g->frame != w->frame) continue;
+    g->mask |= mask;
+    g->spun = false;
+    return;
+  }
+  w->groups[w->group_count++] = (sim_group){.pc = pc, .frame = w->frame, .mask = mask};
+}
+
+/* The usual case: the lanes on the lower side go on at once, being the lowest of all. */
+static const sim_op *go_on_below(sim_warp *w, uint32_t mask, const sim_op *low,
+                                 const sim_op *high) {
+  wait_at(w, high, w->mask & ~mask);
+  w->others = true;
+  if (!w->other_min || high < w->other_min) w->other_min = high;
+  if (w->budget > SIM_QUANTUM_GROUP) w->budget = SIM_QUANTUM_GROUP;
+  w->groups[w->current].mask = w->mask = mask;
+  return low;
+}
+
 const sim_op *sim_diverge(sim_warp *w, uint32_t mask, const sim_op *taken, const sim_op *next) {
   sim_group *g = &w->groups[w->current];
+  const sim_op *low = taken < next ? taken : next;
+  bool lowest = !w->others || (w->other_min && low < w->other_min);
+  if (lowest && --w->budget >= 0) {
+    return low == taken ? go_on_below(w, mask, taken, next)
+                        : go_on_below(w, w->mask & ~mask, next, taken);
+  }
   sim_group *other = &w->groups[w->group_count++];
   *other = (sim_group){.pc = taken, .frame = g->frame, .mask = mask};
   g->mask &= ~mask;
@@ -108,7 +132,23 @@ const sim_op *sim_diverge(sim_warp *w, uint32_t mask, const sim_op *taken, const
   return sim_pick(w, false);
 }
 
+/* The group that waits at pc, the lowest of the others, joins the running one. */
+static void absorb(sim_warp *w, const sim_op *pc) {
+  for (int i = w->group_count - 1; i >= 0; i--) {
+    const sim_group *g = &w->groups[i];
+    if (i == w->current || g->state != SIM_READY || g->pc != pc || g->frame != w->frame) continue;
+    w->groups[w->current].mask |= g->mask;
+    remove_group(w, i);
+  }
+  w->mask = w->groups[w->current].mask;
+  note_others(w);
+}
+
 const sim_op *sim_rejoin(sim_warp *w, const sim_op *pc) {
+  if (pc == w->other_min) {
+    absorb(w, pc);
+    return pc;
+  }
   w->groups[w->current].pc = pc;
   merge(w);
   return sim_pick(w, false);
