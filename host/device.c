@@ -67,6 +67,10 @@ const char *pg_fault_name(pg_fault_kind kind) {
       [PG_FAULT_READ_ONLY] = "read_only",
       [PG_FAULT_DEADLOCK] = "deadlock",
       [PG_FAULT_OTHER] = "other",
+      [PG_FAULT_DIVERGENCE] = "divergence",
+      [PG_FAULT_WEAK_READ] = "weak_read",
+      [PG_FAULT_INACTIVE_LANE] = "inactive_lane",
+      [PG_FAULT_INCOMPLETE] = "incomplete",
   };
   return (size_t)kind < sizeof names / sizeof *names ? names[kind] : "?";
 }

@@ -73,8 +73,15 @@ typedef enum pg_fault_kind {
   PG_FAULT_TIMEOUT,
   PG_FAULT_READ_ONLY, /* a write to a buffer that kernels must not change */
   PG_FAULT_DEADLOCK,  /* a barrier that some threads never reach */
-  PG_FAULT_OTHER
+  PG_FAULT_OTHER,
+  PG_FAULT_DIVERGENCE, /* a barrier, shuffle, vote or match that not all of its threads reach */
+  /* Findings that are no verdict: */
+  PG_FAULT_WEAK_READ,     /* a plain read, unordered with writers that are all atomic */
+  PG_FAULT_INACTIVE_LANE, /* a shuffle's result came from a lane that took no part */
+  PG_FAULT_INCOMPLETE     /* a check that could not be done */
 } pg_fault_kind;
+
+enum { PG_FINDING_MAX = 20 };
 
 const char *pg_fault_name(pg_fault_kind kind); /* "out_of_bounds" */
 
@@ -94,6 +101,12 @@ typedef struct pg_fault {
   uint64_t allocation_base, allocation_bytes;
   int64_t distance; /* bytes from its nearest end: > 0 past the end, < 0 before the start */
   char text[1024];  /* all of it in words, one line a fact */
+  /* A race or weak_read: the other access. other_ptx_line is 0 when there is none. */
+  uint32_t other_block[3], other_thread[3];
+  char other_file[256];
+  int other_line, other_ptx_line;
+  char other_instruction[128];
+  uint64_t times; /* how often sim:check saw this cause */
 } pg_fault;
 
 /* What the simulator counted since pg_device_ops.counters was last called with reset. */
@@ -174,6 +187,14 @@ typedef struct pg_device_ops {
   pg_code (*event_elapsed)(pg_device *, pg_event *start, pg_event *stop, double *microseconds,
                            pg_error *); /* waits for stop */
   void (*event_free)(pg_device *, pg_event *);
+
+  /* What sim:check found since this was last called with reset, one a cause, verdicts among them
+   * (a launch with one of these fails when it ends) and kinds that are none. Returns their number,
+   * at most PG_FINDING_MAX. NULL on devices that find nothing. */
+  int (*findings)(pg_device *, pg_fault *out, int most, bool reset);
+  /* These bytes are to count as never written: a kernel that reads them before it writes them has a
+   * fault (sim:check; scratch memory, poison). NULL where nobody would notice. */
+  pg_code (*forget)(pg_device *, pg_ptr start, size_t bytes, pg_error *);
 
   /* Clock and temperature through NVML. Fields are -1 where unknown. */
   void (*health)(pg_device *, struct pg_health *);

@@ -166,18 +166,45 @@ static void set_fault_place(lua_State *L, const pg_fault *fault) {
   }
 }
 
+static void push_fault(lua_State *L, const pg_fault *fault) {
+  lua_createtable(L, 0, 20);
+  set_string(L, "kind", pg_fault_name(fault->kind));
+  set_string(L, "kernel", fault->kernel);
+  set_string(L, "text", fault->text);
+  set_boolean(L, "located", fault->located);
+  if (fault->located) set_fault_place(L, fault);
+}
+
 /* dev:fault(): why the last kernel stopped, {kind, kernel, text, ...}, or nil. */
 static int device_fault(lua_State *L) {
   pg_lua_device *device = pg_lua_check_device(L, 1);
   pg_fault fault;
   device->device->ops->fault(device->device, &fault);
   if (fault.kind == PG_FAULT_NONE) return 0;
-  lua_createtable(L, 0, 16);
-  set_string(L, "kind", pg_fault_name(fault.kind));
-  set_string(L, "kernel", fault.kernel);
-  set_string(L, "text", fault.text);
-  set_boolean(L, "located", fault.located);
-  if (fault.located) set_fault_place(L, &fault);
+  push_fault(L, &fault);
+  return 1;
+}
+
+/* dev:findings([reset]): what sim:check found, one a cause: a list of tables like dev:fault()'s,
+ * with `times`, and of a race `other_line`, `other_file`, `other_thread`, `other_block`. */
+static int device_findings(lua_State *L) {
+  pg_lua_device *device = pg_lua_check_device(L, 1);
+  lua_newtable(L);
+  if (!device->device->ops->findings) return 1;
+  pg_fault *list = lua_newuserdatauv(L, PG_FINDING_MAX * sizeof *list, 0);
+  int n = device->device->ops->findings(device->device, list, PG_FINDING_MAX, lua_toboolean(L, 2));
+  for (int i = 0; i < n; i++) {
+    push_fault(L, &list[i]);
+    set_integer(L, "times", (lua_Integer)list[i].times);
+    if (list[i].other_ptx_line) {
+      set_triple(L, "other_block", list[i].other_block);
+      set_triple(L, "other_thread", list[i].other_thread);
+      set_string(L, "other_file", list[i].other_file);
+      set_integer(L, "other_line", list[i].other_line);
+    }
+    lua_rawseti(L, -3, i + 1);
+  }
+  lua_pop(L, 1);
   return 1;
 }
 
@@ -276,11 +303,17 @@ void pg_bind_device(lua_State *L) {
                                        {"default_device", core_default_device},
                                        {"cuda_count", core_cuda_count},
                                        {NULL, NULL}};
-  static const luaL_Reg methods[] = {{"close", device_close},   {"info", device_info},
-                                     {"load", pg_lua_load},     {"sync", device_sync},
-                                     {"event", device_event},   {"fault", device_fault},
-                                     {"limit", device_limit},   {"counters", device_counters},
-                                     {"health", device_health}, {NULL, NULL}};
+  static const luaL_Reg methods[] = {{"close", device_close},
+                                     {"info", device_info},
+                                     {"load", pg_lua_load},
+                                     {"sync", device_sync},
+                                     {"event", device_event},
+                                     {"fault", device_fault},
+                                     {"findings", device_findings},
+                                     {"limit", device_limit},
+                                     {"counters", device_counters},
+                                     {"health", device_health},
+                                     {NULL, NULL}};
   static const luaL_Reg metamethods[] = {
       {"__gc", device_close}, {"__close", device_close}, {NULL, NULL}};
   static const luaL_Reg event_methods[] = {

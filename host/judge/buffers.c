@@ -233,6 +233,7 @@ static pg_code poison_bytes(pg_buffers *buffers, pg_ptr to, size_t bytes, uint32
   for (size_t i = 0; !code && i < bytes % 4; i++)
     code =
         d->ops->fill(d, to + 4 * whole + i, poison >> (8 * i) & 0xFF, 1, 1, buffers->stream, error);
+  if (!code && d->ops->forget) code = d->ops->forget(d, to, bytes, error);
   return code;
 }
 

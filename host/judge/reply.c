@@ -58,6 +58,17 @@ json_t *pg_reply_error(const pg_error *error) {
   return reply;
 }
 
+static json_t *other_access(const pg_fault *f) {
+  json_t *o = json_object();
+  json_object_set_new(o, "block", triple(f->other_block));
+  json_object_set_new(o, "thread", triple(f->other_thread));
+  set_text(o, "file", f->other_file);
+  set_integer(o, "line", f->other_line);
+  set_integer(o, "ptx_line", f->other_ptx_line);
+  set_text(o, "instruction", f->other_instruction);
+  return o;
+}
+
 json_t *pg_json_fault(const pg_fault *f) {
   json_t *o = json_object();
   set_text(o, "kind", pg_fault_name(f->kind));
@@ -78,6 +89,8 @@ json_t *pg_json_fault(const pg_fault *f) {
   json_object_set_new(o, "allocation_base", pg_json_u64(f->allocation_base));
   json_object_set_new(o, "allocation_bytes", pg_json_u64(f->allocation_bytes));
   set_integer(o, "distance", f->distance);
+  if (f->times) set_integer(o, "times", (long long)f->times);
+  if (f->other_ptx_line) json_object_set_new(o, "other", other_access(f));
   return o;
 }
 

@@ -246,15 +246,30 @@ static pg_code dispatch(pg_runner *r, const json_t *request, json_t *reply, pg_e
   return pg_hint(error, "the requests are open, load, buffers, run, read, time");
 }
 
+/* What the device found, verdicts and others; nothing when it finds nothing. */
+static void add_findings(pg_runner *r, json_t *reply) {
+  if (!r->device || !r->device->ops->findings) return;
+  pg_fault *list = calloc(PG_FINDING_MAX, sizeof *list);
+  int n = list ? r->device->ops->findings(r->device, list, PG_FINDING_MAX, true) : 0;
+  json_t *array = n > 0 ? json_array() : NULL;
+  for (int i = 0; i < n; i++) json_array_append_new(array, pg_json_fault(&list[i]));
+  if (array) json_object_set_new(reply, "findings", array);
+  free(list);
+}
+
 json_t *pg_runner_handle(pg_runner *runner, const json_t *request) {
   pg_error error = {0};
   json_t *reply = json_object();
   memset(&runner->fault, 0, sizeof runner->fault);
   json_object_set_new(reply, "ok", json_true());
   pg_code code = dispatch(runner, request, reply, &error);
-  if (!code) return reply;
+  if (!code) {
+    add_findings(runner, reply);
+    return reply;
+  }
   json_decref(reply);
   reply = pg_reply_error(&error);
+  add_findings(runner, reply);
   if (runner->fault.kind != PG_FAULT_NONE)
     json_object_set_new(reply, "fault", pg_json_fault(&runner->fault));
   return reply;

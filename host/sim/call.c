@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "access.h"
+#include "check.h"
 #include "control.h"
 
 enum { DEPTH_MAX = 4096 };
@@ -106,6 +107,8 @@ static void copy_params(const sim_warp *w, uint32_t lanes, const sim_frame *to,
     const uint8_t *source = sim_frame_local(w, from, lane);
     for (uint32_t i = 0; i < count; i++)
       memcpy(target + into[i].offset, source + of[i].offset, into[i].bytes);
+    for (uint32_t i = 0; w->block->check && i < count; i++)
+      sim_check_passed(w, lane, to->local_base + into[i].offset, into[i].bytes);
   }
 }
 

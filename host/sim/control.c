@@ -5,7 +5,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "exec.h"
+#include "check.h"
 
 static uint32_t predicate(const sim_warp *w, uint32_t slot) {
   return *(const uint32_t *)(w->regs + slot);
@@ -124,7 +124,20 @@ const sim_op *sim_op_fence(sim_warp *w, const sim_op *op) {
 
 /* Whether a .sync instruction has the lanes that its member masks name; else *next is to run. */
 static bool converged(sim_warp *w, const sim_op *op, const sim_op **next) {
-  return sim_converged(w, op, slot32(w, op->e), next);
+  const uint32_t *members = slot32(w, op->e);
+  if (w->block->check) {
+    *next = NULL;
+    FOR_LANES(i, w->mask) {
+      if (!members[i] || members[i] >> i & 1) continue; /* no mask: not a .sync instruction */
+      sim_fault(w, op, PG_FAULT_DIVERGENCE, (int)i, 0,
+                "lane %u takes part with a member mask, 0x%08x, that does not name it", i,
+                members[i]);
+      return false;
+    }
+  }
+  if (!sim_converged(w, op, members, next)) return false;
+  if (w->block->check) sim_order_warp(w, w->mask);
+  return true;
 }
 
 const sim_op *sim_op_warp_sync(sim_warp *w, const sim_op *op) {
@@ -164,6 +177,10 @@ const sim_op *sim_op_shuffle(sim_warp *w, const sim_op *op) {
     bool inside = shuffle_source(op->imm, i, b[i], c[i], &source);
     valid |= (uint32_t)inside << i;
     d[i] = from[inside ? source : i];
+    if (w->block->check && inside && !(w->mask >> source & 1)) {
+      sim_find(w, op, (int)i, 0, PG_FAULT_INACTIVE_LANE, NULL,
+               "shuffle: lane %u reads lane %u, which takes no part", i, source);
+    }
   }
   if (op->p) set_predicate(w, op->p, valid);
   return op + 1;

@@ -30,7 +30,10 @@
   X(yield)        /* nanosleep */                                                             \
   X(clock)        /* %clock, %clock64, %globaltimer */                                        \
   X(count)        /* sim:profile: a basic block of imm instructions starts */                 \
-  X(count_memory) /* sim:profile: the memory micro-op that follows */
+  X(count_memory) /* sim:profile: the memory micro-op that follows */                         \
+  X(check)        /* sim:check: the memory micro-op that follows */                           \
+  X(checked)      /* sim:check: behind a strong read */                                       \
+  X(check_fence)  /* sim:check: fence, membar; imm: of the block only */
 
 #define SIM_X(name) const sim_op *sim_op_##name(sim_warp *, const sim_op *);
 SIM_CONTROL(SIM_X)

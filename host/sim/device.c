@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "../ptx_scan.h"
-#include "exec.h"
+#include "check.h"
 #include "isa.h"
 
 struct pg_kernel {
@@ -40,6 +40,8 @@ typedef struct sim_device {
   pg_event *events;
   pg_fault fault;
   pg_counters counters;
+  sim_findings findings;
+  uint32_t checked_launches;
 } sim_device;
 
 enum {
@@ -72,11 +74,24 @@ static void *host(pg_ptr at) {
   return (void *)(uintptr_t)at;
 }
 
+/* sim:check: bytes that the host wrote, or wants to count as never written. */
+static void note_written(pg_device *d, pg_ptr at, size_t bytes, bool written) {
+  sim_shadow *shadow = sim_memory_shadow(self(d)->memory);
+  if (shadow) sim_shadow_set(shadow, at, bytes, written);
+}
+
+static pg_code sim_forget(pg_device *d, pg_ptr at, size_t bytes, pg_error *error) {
+  pg_code code = sim_memory_check(self(d)->memory, at, bytes, error);
+  if (!code) note_written(d, at, bytes, false);
+  return code;
+}
+
 static pg_code sim_upload(pg_device *d, pg_ptr to, const void *from, size_t bytes,
                           pg_stream *stream, pg_error *error) {
   (void)stream;
   pg_code code = sim_memory_check(self(d)->memory, to, bytes, error);
   if (!code && bytes) memcpy(host(to), from, bytes);
+  if (!code) note_written(d, to, bytes, true);
   return code;
 }
 
@@ -94,6 +109,8 @@ static pg_code sim_copy(pg_device *d, pg_ptr to, pg_ptr from, size_t bytes, pg_s
   pg_code code = sim_memory_check(self(d)->memory, to, bytes, error);
   if (!code) code = sim_memory_check(self(d)->memory, from, bytes, error);
   if (!code && bytes) memmove(host(to), host(from), bytes);
+  sim_shadow *shadow = sim_memory_shadow(self(d)->memory);
+  if (!code && shadow) sim_shadow_copy(shadow, to, from, bytes);
   return code;
 }
 
@@ -107,6 +124,7 @@ static pg_code sim_fill(pg_device *d, pg_ptr to, uint32_t pattern, int pattern_b
   if (count > SIZE_MAX / size) return pg_fail(error, PG_RANGE, "a fill of %zu patterns", count);
   pg_code code = sim_memory_check(self(d)->memory, to, count * size, error);
   if (code) return code;
+  note_written(d, to, count * size, true);
   uint8_t *at = host(to);
   if (size == 1)
     memset(at, (int)(pattern & 255), count);
@@ -148,6 +166,7 @@ static pg_code place_variable(sim_device *d, const ptx_var *v, const char *name,
   pg_code code = sim_memory_alloc(d->memory, bytes, address, error);
   if (code) return code;
   if (v->init) memcpy(host(*address), v->init, bytes);
+  note_written(&d->base, *address, bytes, true);
   return sim_memory_name(d->memory, *address, bytes, v->name, v->space == PTX_CONST, error);
 }
 
@@ -184,8 +203,9 @@ static pg_code lower_module(sim_device *d, pg_module *m, ptx_module *source, pg_
   uint64_t *addresses = NULL;
   pg_code code = place_variables(d, source, m->name, &addresses, error);
   if (!code) {
-    code = sim_lower(source, m->name, addresses, d->options.mode == PG_SIM_PROFILE, &m->program,
-                     error);
+    sim_program_kind kind = {.profile = d->options.mode == PG_SIM_PROFILE,
+                             .check = d->options.mode == PG_SIM_CHECK};
+    code = sim_lower(source, m->name, addresses, &kind, &m->program, error);
   }
   if (code) {
     release_variables(d, addresses, source->var_count);
@@ -398,13 +418,19 @@ static void add_counters(pg_counters *to, const pg_counters *from) {
 #undef PG_X
 }
 
+static pg_code report_fault(const pg_fault *f, pg_error *error) {
+  if (f->kind == PG_FAULT_NONE) return PG_OK;
+  pg_code code = f->kind == PG_FAULT_TIMEOUT ? PG_TIMEOUT : PG_LAUNCH;
+  pg_fail(error, code, "%s", f->text);
+  if (f->file[0]) pg_where(error, "%s:%d", f->file, f->line);
+  return code;
+}
+
+/* What stopped the kernel comes before what was found on the way. */
 static pg_code report(sim_device *d, const sim_launch *l, pg_error *error) {
   d->fault = l->fault;
-  if (l->fault.kind == PG_FAULT_NONE) return PG_OK;
-  pg_code code = l->fault.kind == PG_FAULT_TIMEOUT ? PG_TIMEOUT : PG_LAUNCH;
-  pg_fail(error, code, "%s", l->fault.text);
-  if (l->fault.file[0]) pg_where(error, "%s:%d", l->fault.file, l->fault.line);
-  return code;
+  if (l->fault.kind == PG_FAULT_NONE && l->failed) d->fault = d->findings.list[l->failed - 1];
+  return report_fault(&d->fault, error);
 }
 
 static pg_code sim_launch_kernel(pg_device *device, const pg_launch *launch, pg_stream *stream,
@@ -425,6 +451,7 @@ static pg_code sim_launch_kernel(pg_device *device, const pg_launch *launch, pg_
                   .dynamic_bytes = launch->shared,
                   .shared_bytes = f->shared_bytes + launch->shared,
                   .seed = d->options.seed,
+                  .findings = &d->findings,
                   .max_resident = UINT32_MAX};
   memcpy(l.grid, launch->grid, sizeof l.grid);
   memcpy(l.block, launch->block, sizeof l.block);
@@ -438,12 +465,18 @@ static pg_code sim_launch_kernel(pg_device *device, const pg_launch *launch, pg_
   code = check_cooperative(launch, &l, error);
   if (!code) code = sim_memory_ranges(d->memory, &ranges, error);
   if (!code) code = add_ranges(&l, &ranges, error);
+  if (!code && sim_memory_shadow(d->memory)) {
+    code = sim_check_new(&l, sim_memory_shadow(d->memory), ++d->checked_launches, &l.check, error);
+  }
   if (!code) code = sim_run(&l, error);
+  if (!code && l.check && atomic_load(&l.check->lost))
+    sim_find_note(&l, PG_FAULT_INCOMPLETE, "too large to look for races everywhere");
   if (!code) code = report(d, &l, error);
   d->counters.launches++;
   for (int i = 0; l.workers && i < l.worker_count; i++)
     add_counters(&d->counters, &l.workers[i].counters);
   free(l.workers);
+  sim_check_free(l.check);
   sim_ranges_free(&ranges);
   return code;
 }
@@ -458,6 +491,14 @@ static pg_code sim_sync(pg_device *d, pg_error *error) {
 
 static void sim_get_fault(pg_device *d, pg_fault *out) {
   *out = self(d)->fault;
+}
+
+static int sim_get_findings(pg_device *d, pg_fault *out, int most, bool reset) {
+  sim_findings *list = &self(d)->findings;
+  int n = list->count < most ? list->count : most;
+  memcpy(out, list->list, (size_t)n * sizeof *out);
+  if (reset) list->count = 0;
+  return n;
 }
 
 static void sim_get_counters(pg_device *d, pg_counters *out, bool reset) {
@@ -589,7 +630,9 @@ static const pg_device_ops OPS = {.close = sim_close,
                                   .event_record = sim_event_record,
                                   .event_elapsed = sim_event_elapsed,
                                   .event_free = sim_event_free,
-                                  .health = sim_health};
+                                  .health = sim_health,
+                                  .findings = sim_get_findings,
+                                  .forget = sim_forget};
 
 pg_code pg_sim_open(const pg_sim_options *options, pg_device **out, pg_error *error) {
   sim_device *d = calloc(1, sizeof *d);
@@ -597,7 +640,9 @@ pg_code pg_sim_open(const pg_sim_options *options, pg_device **out, pg_error *er
   d->base.ops = &OPS;
   d->options = *options;
   pg_code code = sim_memory_new(&d->memory, error);
+  if (!code && options->mode == PG_SIM_CHECK) code = sim_memory_watch(d->memory, error);
   if (code) {
+    sim_memory_free(d->memory);
     free(d);
     return code;
   }

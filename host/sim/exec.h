@@ -16,6 +16,8 @@ enum { SIM_LANES = 32, SIM_BARRIERS = 16 };
 typedef struct sim_launch sim_launch;
 typedef struct sim_worker sim_worker;
 typedef struct sim_block sim_block;
+struct sim_check;
+struct sim_block_check;
 
 typedef enum sim_state { SIM_READY, SIM_AT_BARRIER, SIM_CONVERGING } sim_state;
 
@@ -96,8 +98,9 @@ struct sim_block {
   uint8_t *local;  /* threads * local_bytes */
   sim_barrier barriers[SIM_BARRIERS];
   sim_launch *launch;
-  uint32_t slices; /* how often it was interrupted */
-  sim_block *next; /* in the worker's list of resident or spare blocks */
+  uint32_t slices;               /* how often it was interrupted */
+  struct sim_block_check *check; /* sim:check, else NULL */
+  sim_block *next;               /* in the worker's list of resident or spare blocks */
 };
 
 struct sim_worker {
@@ -113,6 +116,12 @@ struct sim_worker {
   pthread_t thread;
   bool started;
 };
+
+/* What sim:check has found, one a cause, without stopping the kernel. */
+typedef struct sim_findings {
+  int count;
+  pg_fault list[PG_FINDING_MAX];
+} sim_findings;
 
 struct sim_launch {
   const sim_func *func;
@@ -132,6 +141,9 @@ struct sim_launch {
   atomic_int stop; /* 0 run, else SIM_STOP_FAULT */
   pthread_mutex_t fault_lock;
   pg_fault fault;
+  struct sim_check *check; /* sim:check, else NULL */
+  sim_findings *findings;  /* the device's; under fault_lock */
+  int failed;              /* index + 1 of the first finding of this launch that is a verdict */
   int worker_count;
   sim_worker *workers;
 };
@@ -186,6 +198,18 @@ double sim_now(void); /* monotonic seconds */
 const sim_op *sim_fault(sim_warp *w, const sim_op *op, pg_fault_kind kind, int lane,
                         uint64_t address, const char *format, ...)
     __attribute__((format(printf, 6, 7)));
+/* The other access of a race. */
+typedef struct sim_other {
+  const ptx_instr *instr;
+  uint32_t thread; /* block * 1024 + thread */
+} sim_other;
+
+/* Note what is wrong without stopping; the same instructions are noted once. */
+void sim_find(sim_warp *w, const sim_op *op, int lane, uint64_t address, pg_fault_kind kind,
+              const sim_other *other, const char *format, ...)
+    __attribute__((format(printf, 7, 8)));
+void sim_find_note(sim_launch *launch, pg_fault_kind kind, const char *text);
+bool sim_fails(pg_fault_kind kind); /* a verdict, and not only worth knowing */
 /* A fault of a whole block or launch, with a list of where its warps stand. */
 void sim_fault_block(sim_block *b, pg_fault_kind kind, const char *what);
 

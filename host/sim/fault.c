@@ -156,6 +156,118 @@ const sim_op *sim_fault(sim_warp *w, const sim_op *op, pg_fault_kind kind, int l
   return NULL;
 }
 
+/* ---- findings: noted, one a cause ---- */
+
+bool sim_fails(pg_fault_kind kind) {
+  return kind != PG_FAULT_NONE && kind != PG_FAULT_WEAK_READ && kind != PG_FAULT_INACTIVE_LANE &&
+         kind != PG_FAULT_INCOMPLETE;
+}
+
+static const char *verb_of(const ptx_instr *instr) {
+  const char *op = instr->opcode;
+  return op[0] == 's' ? "write" : !strcmp(op, "atom") || !strcmp(op, "red") ? "atomic" : "read";
+}
+
+static bool same_cause(const pg_fault *f, pg_fault_kind kind, const char *kernel, int a, int b) {
+  return f->kind == kind && strcmp(f->kernel, kernel) == 0 &&
+         ((f->ptx_line == a && f->other_ptx_line == b) ||
+          (f->ptx_line == b && f->other_ptx_line == a));
+}
+
+/* Where the finding goes; NULL when it is known (its index is in *known) or there is no room. What
+ * is no verdict makes room for what is. */
+static pg_fault *claim(sim_launch *l, pg_fault_kind kind, int a, int b, int *known) {
+  sim_findings *list = l->findings;
+  *known = -1;
+  for (int i = 0; i < list->count; i++) {
+    if (!same_cause(&list->list[i], kind, l->func->source->name, a, b)) continue;
+    list->list[i].times++;
+    *known = i;
+    return NULL;
+  }
+  if (list->count < PG_FINDING_MAX) {
+    *known = list->count++;
+    return &list->list[*known];
+  }
+  for (int i = 0; sim_fails(kind) && i < list->count; i++) {
+    if (sim_fails(list->list[i].kind)) continue;
+    *known = i;
+    return &list->list[i];
+  }
+  return NULL;
+}
+
+static void describe_other(pg_fault *f, text *t, const sim_launch *l, const sim_other *other) {
+  uint32_t block = other->thread >> 10, thread = other->thread & 1023;
+  copy(f->other_file, sizeof f->other_file, other->instr->file);
+  f->other_line = other->instr->file_line;
+  copy(f->other_instruction, sizeof f->other_instruction, other->instr->text);
+  f->other_block[0] = block % l->grid[0];
+  f->other_block[1] = block / l->grid[0] % l->grid[1];
+  f->other_block[2] = block / l->grid[0] / l->grid[1];
+  f->other_thread[0] = thread % l->block[0];
+  f->other_thread[1] = thread / l->block[0] % l->block[1];
+  f->other_thread[2] = thread / l->block[0] / l->block[1];
+  add(t, "\n  the other: %s at ", verb_of(other->instr));
+  add_place(t, other->instr);
+  add(t, " by block (%u, %u, %u), thread (%u, %u, %u)", f->other_block[0], f->other_block[1],
+      f->other_block[2], f->other_thread[0], f->other_thread[1], f->other_thread[2]);
+}
+
+static void describe(pg_fault *f, sim_warp *w, const sim_op *op, int lane, uint64_t address,
+                     const sim_other *other, const char *what) {
+  const sim_launch *launch = w->launch;
+  locate(f, launch, w->frame->func, op);
+  identify_thread(f, w, lane);
+  text t = {f->text, sizeof f->text};
+  add(&t, "%s in kernel %s at ", what, f->kernel);
+  add_place(&t, source_of(w->frame->func, op));
+  add_callers(&t, w, lane);
+  add(&t, "\n  block (%u, %u, %u), thread (%u, %u, %u)", f->block[0], f->block[1], f->block[2],
+      f->thread[0], f->thread[1], f->thread[2]);
+  if (other) describe_other(f, &t, launch, other);
+  if (op->bytes) {
+    f->address = address;
+    f->access_bytes = (uint32_t)op->bytes * op->count;
+    measure(f, launch);
+    add(&t, "\n  %s address 0x%llx", f->space, (unsigned long long)address);
+    add_allocation(&t, f, launch);
+  }
+  add(&t, "\n  instruction: %s (PTX line %d)", f->instruction, f->ptx_line);
+}
+
+void sim_find(sim_warp *w, const sim_op *op, int lane, uint64_t address, pg_fault_kind kind,
+              const sim_other *other, const char *format, ...) {
+  sim_launch *launch = w->launch;
+  const ptx_instr *instr = source_of(w->frame->func, op);
+  int line = instr ? instr->line : 0, other_line = other ? other->instr->line : 0, index;
+  pthread_mutex_lock(&launch->fault_lock);
+  pg_fault *f = claim(launch, kind, line, other_line, &index);
+  if (f) {
+    char what[160];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(what, sizeof what, format, args);
+    va_end(args);
+    *f = (pg_fault){.kind = kind, .times = 1, .other_ptx_line = other_line};
+    describe(f, w, op, lane, address, other, what);
+  }
+  if (sim_fails(kind) && !launch->failed) launch->failed = index >= 0 ? index + 1 : 1;
+  pthread_mutex_unlock(&launch->fault_lock);
+}
+
+void sim_find_note(sim_launch *launch, pg_fault_kind kind, const char *what) {
+  int index;
+  pthread_mutex_lock(&launch->fault_lock);
+  pg_fault *f = claim(launch, kind, 0, 0, &index);
+  if (f) {
+    *f = (pg_fault){.kind = kind, .times = 1};
+    copy(f->kernel, sizeof f->kernel, launch->func->source->name);
+    snprintf(f->text, sizeof f->text, "%s in kernel %s", what, f->kernel);
+  }
+  pthread_mutex_unlock(&launch->fault_lock);
+}
+
 static const char *state_text(const sim_group *g) {
   return g->state == SIM_AT_BARRIER   ? "waits at a barrier"
          : g->state == SIM_CONVERGING ? "waits for lanes named in its member mask"

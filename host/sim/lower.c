@@ -691,13 +691,32 @@ static bool make_functions(sim_program *p) {
   return true;
 }
 
-pg_code sim_lower(ptx_module *source, const char *name, uint64_t *var_address, bool profile,
-                  sim_program **out, pg_error *error) {
+/* sim:check: which instruction a memory micro-op is of, by its number in the program. */
+static void list_function_sites(sim_program *p, const sim_func *f) {
+  for (size_t k = 0; k + 1 < f->op_count; k++) {
+    if (f->ops[k].fn != sim_op_check) continue;
+    p->sites[f->ops[k + 1].cache] = &f->source->body[f->ops[k].source];
+    p->bytewise |= f->ops[k + 1].bytes < 4;
+  }
+}
+
+static bool list_sites(sim_program *p) {
+  if (!p->check) return true;
+  p->sites = calloc((size_t)p->cache_count + 1, sizeof *p->sites);
+  if (!p->sites) return false;
+  for (size_t i = 0; i < p->func_count; i++) list_function_sites(p, &p->funcs[i]);
+  for (size_t i = 0; i < p->callee_count; i++) list_function_sites(p, &p->callees[i]);
+  return true;
+}
+
+pg_code sim_lower(ptx_module *source, const char *name, uint64_t *var_address,
+                  const sim_program_kind *kind, sim_program **out, pg_error *error) {
   sim_program *p = calloc(1, sizeof *p);
   if (!p) return pg_fail(error, PG_MEMORY, "no memory for a module");
   p->source = source;
   p->var_address = var_address;
-  p->profile = profile;
+  p->profile = kind->profile;
+  p->check = kind->check;
   pg_code code = PG_OK;
   if (!make_functions(p)) code = pg_fail(error, PG_MEMORY, "no memory for a module");
   for (int i = 0; i < source->func_count && !code; i++) {
@@ -706,6 +725,7 @@ pg_code sim_lower(ptx_module *source, const char *name, uint64_t *var_address, b
     code = lower_function(p, f, f->is_entry ? &p->funcs[p->func_count++] : p->by_index[i], name,
                           error);
   }
+  if (!code && !list_sites(p)) code = pg_fail(error, PG_MEMORY, "no memory for a module");
   if (code) {
     p->source = NULL; /* the caller keeps both */
     p->var_address = NULL;
@@ -734,6 +754,7 @@ void sim_program_free(sim_program *p) {
   free_functions(p->funcs, p->func_count);
   free_functions(p->callees, p->callee_count);
   free(p->by_index);
+  free(p->sites);
   free(p->var_address);
   ptx_free(p->source);
   free(p);

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "check.h"
 #include "lower.h"
 #include "memory.h"
 
@@ -79,9 +80,41 @@ static const ptx_operand *element(lowering *l, const ptx_operand *o, int count, 
   return o;
 }
 
-/* sim:profile counts in front of the access, which must follow directly. */
+static bool orders(const ptx_instr *instr, const char *semantics) {
+  return lower_has(instr, semantics) || lower_has(instr, "acq_rel") || lower_has(instr, "sc");
+}
+
+/* What sim:check wants to know of the access. */
+static uint32_t access_flags(const ptx_instr *instr) {
+  static const char *const strong[] = {"volatile", "relaxed", "mmio", "acquire", "release"};
+  bool atomic = !strcmp(instr->opcode, "atom") || !strcmp(instr->opcode, "red");
+  uint32_t flags = atomic ? SIM_RMW | SIM_STRONG : 0;
+  for (size_t i = 0; i < sizeof strong / sizeof *strong; i++)
+    flags |= lower_has(instr, strong[i]) ? SIM_STRONG : 0;
+  if (!strcmp(instr->opcode, "st")) flags |= SIM_STORE;
+  if (orders(instr, "release")) flags |= SIM_RELEASE;
+  if (orders(instr, "acquire")) flags |= SIM_ACQUIRE;
+  if (lower_has(instr, "cta")) flags |= SIM_CTA;
+  if (instr->guard >= 0) flags |= SIM_GUARDED;
+  return flags;
+}
+
+/* sim:profile counts and sim:check judges in front of the access, which must follow directly. */
 static void count_access(lowering *l) {
+  const ptx_instr *instr = lower_instr(l);
+  ptx_space space = space_of(instr);
   if (l->program->profile) lower_emit(l, sim_op_count_memory);
+  /* Parameters are written whole, but for those that a caller fills in its local memory. */
+  if (!l->program->check || space == PTX_CONST) return;
+  if (space == PTX_PARAM && strcmp(instr->opcode, "st") != 0) return;
+  lower_emit(l, sim_op_check)->imm = access_flags(instr);
+}
+
+/* sim:check: what a strong read brings is known behind it. */
+static void count_result(lowering *l) {
+  uint32_t flags = access_flags(lower_instr(l));
+  if (!l->program->check || !(flags & SIM_STRONG)) return;
+  lower_emit(l, sim_op_checked)->imm = flags;
 }
 
 static const sim_entry *memory_entry(lowering *l, const char *verb, ptx_type type, bool sign) {
@@ -99,10 +132,6 @@ static void describe_access(lowering *l, sim_op *op, ptx_type type, int count, b
   op->count = (uint8_t)count;
   op->store = store;
   op->cache = l->program->cache_count++;
-}
-
-static bool orders(const ptx_instr *instr, const char *semantics) {
-  return lower_has(instr, semantics) || lower_has(instr, "acq_rel") || lower_has(instr, "sc");
 }
 
 static bool lower_load(lowering *l, const ptx_instr *instr) {
@@ -128,6 +157,7 @@ static bool lower_load(lowering *l, const ptx_instr *instr) {
   for (int i = 0; i < count; i++)
     lower_widen(l, wide[i], d[i],
                 entry->shape[0] == '4' && (type == PTX_S8 || type == PTX_S16 || type == PTX_S32));
+  count_result(l);
   if (lower_has(instr, "acquire")) lower_emit(l, sim_op_fence);
   return !l->code;
 }
@@ -201,6 +231,7 @@ static bool lower_atomic(lowering *l, const ptx_instr *instr) {
   describe_access(l, op, type, 1, true);
   if (!lower_address(l, op, &instr->operands[first], space_of(instr))) return false;
   lower_widen(l, wide, d, false);
+  count_result(l);
   if (orders(instr, "acquire")) lower_emit(l, sim_op_fence);
   return !l->code;
 }
@@ -282,7 +313,10 @@ static bool lower_mov(lowering *l, const ptx_instr *instr) {
 static bool lower_fence(lowering *l, const ptx_instr *instr) {
   if (!lower_known(l, "sc acq_rel cta cluster gpu sys gl proxy alias")) return false;
   if (lower_has(instr, "proxy")) return lower_unsupported(l, "proxies");
-  lower_emit(l, sim_op_fence);
+  if (l->program->check)
+    lower_emit(l, sim_op_check_fence)->imm = lower_has(instr, "cta");
+  else
+    lower_emit(l, sim_op_fence);
   return !l->code;
 }
 

@@ -94,6 +94,11 @@ static bool barrier_number(lowering *l, const ptx_operand *o, uint64_t *number) 
   return lower_unsupported(l, "a barrier whose number is not a constant from 0 to 15");
 }
 
+/* Whole warps must arrive together. */
+static bool is_aligned(const ptx_instr *instr) {
+  return strcmp(instr->opcode, "bar") == 0 || lower_has(instr, "aligned");
+}
+
 /* bar.red.popc d, a{, b}, {!}c and bar.red.and/or p, a{, b}, {!}c. */
 static bool lower_bar_red(lowering *l, const ptx_instr *instr) {
   if (!lower_operands(l, 3, 4)) return false;
@@ -107,6 +112,7 @@ static bool lower_bar_red(lowering *l, const ptx_instr *instr) {
   uint32_t d = lower_dest(l, &instr->operands[0], popc ? '4' : 'p', &wide);
   sim_op *op = lower_emit(l, sim_op_barrier);
   op->d = d;
+  op->narrow = is_aligned(instr);
   op->b = p;
   op->c = count;
   op->imm = number;
@@ -130,6 +136,7 @@ static bool lower_bar(lowering *l, const ptx_instr *instr) {
   uint32_t count = instr->operand_count == 2 ? lower_source(l, &instr->operands[1], '4') : 0;
   sim_op *op = lower_emit(l, lower_has(instr, "arrive") ? sim_op_arrive : sim_op_barrier);
   op->c = count;
+  op->narrow = is_aligned(instr);
   op->imm = number;
   return !l->code;
 }

@@ -3,6 +3,8 @@
  * is told. */
 #include "memory.h"
 
+#include "shadow.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -79,7 +81,8 @@ struct sim_memory {
   uint64_t region_bytes, used, live, limit;
   allocation *items; /* sorted by base: addresses only grow */
   size_t count, capacity;
-  sim_ranges names; /* named parts; each owns its name */
+  sim_ranges names;   /* named parts; each owns its name */
+  sim_shadow *shadow; /* sim:check, else NULL */
 };
 
 /* The region is address space only; pages are committed as they are touched. */
@@ -116,6 +119,9 @@ pg_code sim_memory_new(sim_memory **out, pg_error *error) {
 
 void sim_memory_free(sim_memory *m) {
   if (!m) return;
+  for (size_t i = 0; m->shadow && i < m->count; i++)
+    sim_shadow_drop(m->shadow, m->items[i].base, m->items[i].bytes);
+  sim_shadow_free(m->shadow);
   munmap(m->region, m->region_bytes);
   for (size_t i = 0; i < m->names.count; i++) free((char *)m->names.items[i].name);
   sim_ranges_free(&m->names);
@@ -202,6 +208,7 @@ pg_code sim_memory_release(sim_memory *m, uint64_t address, pg_error *error) {
   madvise(at, round_up(a->bytes, 4096), MADV_DONTNEED);
   mprotect(at, round_up(a->bytes, 4096), PROT_NONE);
   if (a->named) forget_names(m, a);
+  if (m->shadow) sim_shadow_drop(m->shadow, a->base, a->bytes);
   a->freed = true;
   m->live -= a->bytes;
   return PG_OK;
@@ -221,6 +228,14 @@ pg_code sim_memory_name(sim_memory *m, uint64_t start, uint64_t bytes, const cha
   else
     find(m, start)->named = true;
   return code;
+}
+
+pg_code sim_memory_watch(sim_memory *m, pg_error *error) {
+  return sim_shadow_new((uint64_t)(uintptr_t)m->region, m->region_bytes, &m->shadow, error);
+}
+
+sim_shadow *sim_memory_shadow(const sim_memory *m) {
+  return m->shadow;
 }
 
 pg_code sim_memory_check(const sim_memory *m, uint64_t address, uint64_t bytes, pg_error *error) {

@@ -39,6 +39,7 @@ const sim_range *sim_ranges_nearest(const sim_ranges *ranges, uint64_t address);
 void sim_ranges_free(sim_ranges *ranges);
 
 typedef struct sim_memory sim_memory;
+struct sim_shadow;
 
 pg_code sim_memory_new(sim_memory **out, pg_error *error);
 void sim_memory_free(sim_memory *memory);
@@ -51,6 +52,9 @@ pg_code sim_memory_name(sim_memory *memory, uint64_t start, uint64_t bytes, cons
 /* Host-side access: PG_RANGE unless [address, address + bytes) lies in one live allocation. */
 pg_code sim_memory_check(const sim_memory *memory, uint64_t address, uint64_t bytes,
                          pg_error *error);
+/* sim:check: from now on remember which bytes were written. */
+pg_code sim_memory_watch(sim_memory *memory, pg_error *error);
+struct sim_shadow *sim_memory_shadow(const sim_memory *memory); /* NULL when not watched */
 /* Copy of the kernel-visible ranges, sorted. */
 pg_code sim_memory_ranges(const sim_memory *memory, sim_ranges *out, pg_error *error);
 /* "a freed allocation of 4096 bytes" when address lies in one, else NULL; for fault reports. */

@@ -29,7 +29,7 @@ struct sim_op {
   uint8_t bytes;        /* memory: bytes a lane accesses */
   uint8_t count;        /* memory: vector elements; the further ones follow as operand micro-ops */
   uint8_t negated;      /* branches and guards: on a false predicate */
-  uint8_t narrow;       /* memory: the address register is 32 bits wide */
+  uint8_t narrow;       /* memory: the address register is 32 bits wide; barriers: .aligned */
   uint8_t store;        /* memory: writes */
   uint8_t spin;         /* branches: closes a loop that only waits for memory to change */
 };
@@ -132,13 +132,21 @@ struct sim_program {
   uint32_t cache_count;  /* memory micro-ops of the whole program */
   uint64_t *var_address; /* device address of each module variable, 0 for shared ones */
   bool profile;
+  bool check;
+  bool bytewise;           /* check: some access is smaller than 4 bytes */
+  const ptx_instr **sites; /* check: the instruction of each memory micro-op, by its cache entry */
 };
+
+/* What is added to the program: counters, checks. */
+typedef struct sim_program_kind {
+  bool profile, check;
+} sim_program_kind;
 
 /* Turn a syntax tree into micro-ops. Takes over `source` on success. var_address: see sim_program;
  * owned by the caller until success. Errors: PG_UNSUPPORTED names the instruction and "NAME:LINE".
  */
-pg_code sim_lower(ptx_module *source, const char *name, uint64_t *var_address, bool profile,
-                  sim_program **out, pg_error *error);
+pg_code sim_lower(ptx_module *source, const char *name, uint64_t *var_address,
+                  const sim_program_kind *kind, sim_program **out, pg_error *error);
 void sim_program_free(sim_program *program);
 
 /* Device address of a function of the source; calls through pointers turn it back. */

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "exec.h"
+#include "check.h"
 
 double sim_now(void) {
   struct timespec t;
@@ -128,6 +128,10 @@ static sim_block *new_block(sim_worker *worker) {
     set_deltas(w);
     sim_fill_presets(w, &w->root, true);
   }
+  if (l->check && !(b->check = sim_check_block_new(l))) {
+    free(b);
+    return NULL;
+  }
   return b;
 }
 
@@ -151,6 +155,7 @@ static sim_block *start_block(sim_worker *worker, uint64_t index) {
     b = new_block(worker);
   if (!b) return NULL;
   b->index = index;
+  if (b->check) sim_check_block_start(b);
   b->id[0] = (uint32_t)(index % l->grid[0]);
   b->id[1] = (uint32_t)(index / l->grid[0] % l->grid[1]);
   b->id[2] = (uint32_t)(index / l->grid[0] / l->grid[1]);
@@ -284,6 +289,7 @@ static void free_list(sim_block *b) {
   while (b) {
     sim_block *next = b->next;
     for (uint32_t i = 0; i < b->warp_count; i++) sim_free_frames(b->warps[i].frames);
+    sim_check_block_free(b);
     free(b);
     b = next;
   }

@@ -1,7 +1,7 @@
 /* Independent thread scheduling: the lanes of a warp form groups that share a program counter. The
  * group with the lowest pc runs, so that groups meet again where control flow joins; a group that
  * waits for memory to change, or that has used up its quantum, lets the others run. */
-#include "exec.h"
+#include "check.h"
 
 static void remove_group(sim_warp *w, int index) {
   w->groups[index] = w->groups[--w->group_count];
@@ -162,6 +162,14 @@ static void wake_converging(sim_warp *w) {
   }
 }
 
+/* sim:check: a barrier that was complete was at fault. */
+static bool stopped(sim_warp *w) {
+  if (!w->block->check || !atomic_load_explicit(&w->launch->stop, memory_order_relaxed))
+    return false;
+  w->why = SIM_FAULTED;
+  return true;
+}
+
 const sim_op *sim_leave(sim_warp *w, uint32_t lanes, const sim_op *next) {
   sim_block *b = w->block;
   sim_group *g = &w->groups[w->current];
@@ -178,6 +186,7 @@ const sim_op *sim_leave(sim_warp *w, uint32_t lanes, const sim_op *next) {
   for (uint32_t i = 0; i < SIM_BARRIERS; i++) {
     if (b->barriers[i].arrived) sim_release_if_complete(b, i);
   }
+  if (stopped(w)) return NULL;
   return sim_pick(w, false);
 }
 
@@ -232,6 +241,7 @@ void sim_release_if_complete(sim_block *b, uint32_t id) {
   sim_barrier *bar = &b->barriers[id];
   uint32_t expected = bar->expected ? bar->expected : b->live;
   if (bar->arrived < expected) return;
+  if (b->check && !sim_order_barrier(b, id)) return;
   for (uint32_t i = 0; i < b->warp_count; i++) {
     sim_warp *w = &b->warps[i];
     for (int j = 0; j < w->group_count; j++) {
@@ -257,6 +267,7 @@ const sim_op *sim_arrive_at(sim_warp *w, const sim_op *op, bool wait) {
     uint32_t p = *(const uint32_t *)(w->regs + op->b);
     bar->trues += (uint32_t)__builtin_popcount((op->negated ? ~p : p) & w->mask);
   }
+  if (b->check) sim_order_arrive(w, id, wait);
   if (op->c) bar->expected = ((const uint32_t *)(w->regs + op->c))[__builtin_ctz(w->mask)];
   g->pc = op + 1;
   if (wait) {
@@ -265,5 +276,5 @@ const sim_op *sim_arrive_at(sim_warp *w, const sim_op *op, bool wait) {
     g->waits = op;
   }
   sim_release_if_complete(b, id);
-  return sim_pick(w, false);
+  return stopped(w) ? NULL : sim_pick(w, false);
 }

@@ -165,7 +165,7 @@ end
 local function run_once(arm, poison)
   local ran, failure = arm.runner:run(0, arm.steps, poison)
   if not ran then return nil, failure end
-  arm.wall_us, arm.counters = ran.wall_us, ran.counters
+  arm.wall_us, arm.counters, arm.findings = ran.wall_us, ran.counters, ran.findings
   return arm.runner:read(0)
 end
 

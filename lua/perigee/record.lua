@@ -88,7 +88,7 @@ end
 
 -- A failed verdict carries no time; the simulator's wall time never stands where a GPU's does.
 local function add_success(rec, arm, gpu_clock)
-  rec.verdict, rec.findings = "passed", list()
+  rec.verdict, rec.findings = "passed", list(arm.findings)
   rec.time, rec.speedup, rec.speedup_ci95 = arm.time, arm.speedup, arm.speedup_ci95
   rec.efficiency = efficiency(rec.work, arm.time)
   rec.counters = arm.counters

@@ -13,6 +13,11 @@ Runner.__index = Runner
 
 local runner = {}
 
+local function null_free(value)
+  if value == core.null then return nil end
+  return value
+end
+
 local OPEN_S, LOAD_S, MOVE_S, TIME_S = 120, 120, 300, 30
 local GRACE_S = 10 -- the simulator keeps its own limit and says where the kernel hung
 local ALIGN = 256
@@ -54,7 +59,7 @@ function Runner:request(request, deadline)
   local fault = reply and reply.fault or nil
   if fault == core.null then fault = nil end
   if fault and not self.sim then self.dead = true end
-  local failure = verdict.of_error(e, fault)
+  local failure = verdict.of_error(e, fault, reply and null_free(reply.findings))
   if not failure then core.error(e.code, e.message, e.hint, e.where) end
   return nil, failure
 end
@@ -117,11 +122,6 @@ function Runner:setup(list, sets)
   return true
 end
 
-local function null_free(value)
-  if value == core.null then return nil end
-  return value
-end
-
 -- Writes outside a buffer or to an input, seen after the run.
 local function damage(reply)
   local canary = null_free(reply.canary)
@@ -148,14 +148,15 @@ function Runner:deadline(steps)
 end
 
 --- Reset set `set`, run the plan once.
--- @treturn table {wall_us, counters}; or nil and a failure
+-- @treturn table {wall_us, counters, findings}; or nil and a failure
 function Runner:run(set, steps, poison)
   local reply, failure = self:request({ op = "run", set = set, plan = steps, poison = poison },
     self:deadline(steps))
   if not reply then return nil, failure end
   failure = damage(reply)
   if failure then return nil, failure end
-  return { wall_us = reply.wall_us, counters = null_free(reply.counters) }
+  return { wall_us = reply.wall_us, counters = null_free(reply.counters),
+    findings = null_free(reply.findings) }
 end
 
 --- Fetch state and outputs of a set.

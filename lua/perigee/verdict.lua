@@ -16,6 +16,7 @@ local OF_FAULT = {
   uninitialized = "uninitialized_read",
   uninitialized_read = "uninitialized_read", race = "race", trap = "launch_error",
   timeout = "timeout", deadlock = "timeout", read_only = "input_modified", other = "launch_error",
+  divergence = "launch_error",
 }
 
 -- Error code of a call -> verdict. Codes that are no fault of the candidate are left out: they are
@@ -38,16 +39,26 @@ local function first_line(text)
   return (tostring(text):match("^[^\n]*"))
 end
 
+-- The fault first, then what else was found.
+local function with_others(fault, found)
+  local list = { fault }
+  for _, other in ipairs(found or {}) do
+    if other.text ~= fault.text then list[#list + 1] = other end
+  end
+  return list
+end
+
 --- What a failed call of the runner means.
 -- @tparam table e error {code, message, hint, where}
 -- @tparam[opt] table fault what the device says of the kernel that stopped
+-- @tparam[opt] table found what else it found before, the fault may be among it
 -- @treturn table {verdict, reason, hint, findings}
-function verdict.of_error(e, fault)
+function verdict.of_error(e, fault, found)
   local kind = fault and fault.kind
   if kind and kind ~= "none" and kind ~= "" then
     return {
       verdict = OF_FAULT[kind] or "launch_error", reason = first_line(fault.text or e.message),
-      findings = { fault }, hint = e.hint,
+      findings = with_others(fault, found), hint = e.hint,
     }
   end
   local word = OF_CODE[e.code]

@@ -262,6 +262,7 @@ end
 
 function TestDevice:test_events_measure()
   local b = dev:alloc(1 << 20)
+  b:fill(0)
   local start, stop = dev:event(), dev:event()
   start:record()
   saxpy():launch { grid = 1024, block = 256, args = { b, b, 1, 1 << 18 } }
