@@ -1,6 +1,7 @@
 /* Reports of faults: who, where in the source, and what was missed by how much. */
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "exec.h"
@@ -27,14 +28,24 @@ static const ptx_instr *source_of(const sim_func *func, const sim_op *op) {
   return f->instr_count ? &f->body[op->source] : NULL;
 }
 
+/* Where the code of a header ended up: the outermost place, which is the user's own. */
+static void add_inlined(text *t, const ptx_place *place) {
+  const ptx_place *outer = place;
+  while (outer && outer->inlined_at) outer = outer->inlined_at;
+  if (outer && outer != place && outer->file)
+    add(t, " (inlined at %s:%d)", outer->file, outer->line);
+}
+
 /* "file.cu:12" or "PTX line 40". */
 static void add_place(text *t, const ptx_instr *instr) {
-  if (instr && instr->file)
+  if (instr && instr->file) {
     add(t, "%s:%d", instr->file, instr->file_line);
-  else if (instr)
+    add_inlined(t, instr->place);
+  } else if (instr) {
     add(t, "PTX line %d", instr->line);
-  else
+  } else {
     add(t, "an unknown place");
+  }
 }
 
 static void copy(char *to, size_t bytes, const char *from) {
@@ -60,12 +71,24 @@ static const char *space_name(uint64_t address) {
                                                          : "global";
 }
 
+/* A static variable of a function, _ZZ...E1s: the name at its end; else all of it. */
+static const char *variable_name(const char *name) {
+  if (!name || strncmp(name, "_ZZ", 3) != 0) return name;
+  for (const char *at = name + strlen(name); --at > name;) {
+    char *end;
+    if (*at < '0' || *at > '9' || at[-1] != 'E') continue;
+    size_t n = strtoul(at, &end, 10);
+    return n > 0 && n == strlen(end) ? end : name;
+  }
+  return name;
+}
+
 /* The nearest range of the same space, and how far outside it the access begins or ends. */
 static void measure(pg_fault *f, const sim_launch *launch) {
   const sim_range *r = sim_ranges_nearest(launch->ranges, f->address);
   copy(f->space, sizeof f->space, space_name(f->address));
   if (!r || strcmp(space_name(r->base), f->space) != 0) return;
-  copy(f->allocation, sizeof f->allocation, r->name);
+  copy(f->allocation, sizeof f->allocation, variable_name(r->name));
   f->allocation_base = r->base;
   f->allocation_bytes = r->bytes;
   uint64_t end = r->base + r->bytes;
@@ -294,6 +317,12 @@ static void add_positions(text *t, const sim_block *b) {
     }
   }
   if (more) add(t, "\n  and %d more groups of lanes", more);
+  for (uint32_t i = 0; i < SIM_BARRIERS; i++) {
+    const sim_barrier *bar = &b->barriers[i];
+    if (!bar->arrived) continue;
+    add(t, "\n  barrier %u: %u of %u threads have come", i, bar->arrived,
+        bar->expected ? bar->expected : b->live);
+  }
 }
 
 void sim_fault_block(sim_block *b, pg_fault_kind kind, const char *what) {

@@ -26,18 +26,13 @@ static bool unordered(const sim_access *a, const sim_record *r, const sim_record
   return r->time && r->thread != now->thread && !sim_knows(a->w, a->lane, r->thread, r->time);
 }
 
-static const char *verb(uint32_t flags) {
-  return flags & SIM_RMW ? "atomic" : flags & SIM_STORE ? "write" : "read";
-}
-
 static void report(const sim_access *a, const sim_record *r, bool weak) {
   const sim_program *program = a->w->func->program;
-  const ptx_instr *instr = program->sites[r->site & SITE_MASK];
-  sim_other other = {.instr = instr, .thread = r->thread};
+  const char *verb = a->flags & SIM_RMW ? "atomic" : a->flags & SIM_STORE ? "write" : "read";
+  const char *with = !weak ? "another access" : *verb == 'r' ? "atomic writes" : "a plain read";
+  sim_other other = {.instr = program->sites[r->site & SITE_MASK], .thread = r->thread};
   sim_find(a->w, a->op, (int)a->lane, a->address, weak ? PG_FAULT_WEAK_READ : PG_FAULT_RACE, &other,
-           weak ? "plain %s, unordered with an atomic one"
-                : "race: %s, unordered with another access",
-           verb(a->flags));
+           "%s: %s, unordered with %s", weak ? "weak read" : "race", verb, with);
 }
 
 static void judge_read(const sim_access *a, const sim_cell *cell, const sim_record *now) {
