@@ -13,6 +13,8 @@ TABLES(avx2)
 TABLES(avx512)
 #endif
 
+extern const sim_entry sim_scalar[];
+
 static struct {
   pthread_once_t once;
   sim_entry *sorted;
@@ -58,11 +60,13 @@ static void sort(void) {
     mem = sim_mem_avx2;
   }
 #endif
-  size_t n = add(alu, NULL);
-  table.sorted = malloc((n + add(mem, NULL)) * sizeof *table.sorted);
+  const sim_entry *const parts[] = {alu, mem, sim_scalar};
+  enum { PARTS = sizeof parts / sizeof *parts };
+  size_t n = 0;
+  for (int i = 0; i < PARTS; i++) n += add(parts[i], NULL);
+  table.sorted = malloc(n * sizeof *table.sorted);
   if (!table.sorted) return;
-  add(alu, table.sorted);
-  table.count = n + add(mem, table.sorted + n);
+  for (int i = 0; i < PARTS; i++) table.count += add(parts[i], table.sorted + table.count);
   qsort(table.sorted, table.count, sizeof *table.sorted, by_key);
 }
 

@@ -429,7 +429,7 @@ static bool signed_result(const ptx_instr *instr) {
   return t == PTX_S8 || t == PTX_S16 || t == PTX_S32;
 }
 
-static bool lower_plain(lowering *l, const ptx_instr *instr) {
+bool lower_plain(lowering *l, const ptx_instr *instr) {
   const sim_entry *entry = find_entry(instr);
   if (!entry) return lower_unsupported(l, NULL);
   int n = (int)strlen(entry->shape);
@@ -450,8 +450,9 @@ static bool lower_plain(lowering *l, const ptx_instr *instr) {
 /* ---- the driver ---- */
 
 static const lower_entry *find_rule(const char *opcode) {
-  static const lower_entry *const tables[] = {lower_memory_rules, lower_special_rules};
-  for (int t = 0; t < 2; t++) {
+  static const lower_entry *const tables[] = {lower_memory_rules, lower_special_rules,
+                                              lower_predicate_rules};
+  for (size_t t = 0; t < sizeof tables / sizeof *tables; t++) {
     for (const lower_entry *e = tables[t]; e->opcode; e++) {
       if (strcmp(e->opcode, opcode) == 0) return e;
     }

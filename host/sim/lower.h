@@ -102,6 +102,8 @@ typedef struct lower_entry {
   lower_rule *rule;
   bool meets; /* may wait or leave: a guard becomes a branch around it */
 } lower_entry;
-extern const lower_entry lower_memory_rules[], lower_special_rules[]; /* end with a NULL opcode */
+/* Each ends with a NULL opcode. */
+extern const lower_entry lower_memory_rules[], lower_special_rules[], lower_predicate_rules[];
+lower_rule lower_plain; /* an instruction that is an entry of the table */
 
 #endif

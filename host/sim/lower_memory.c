@@ -266,19 +266,40 @@ static bool lower_isspacep(lowering *l, const ptx_instr *instr) {
   return !l->code;
 }
 
-/* mov.b64 {lo, hi}, d and mov.b32 {h0, h1}, r. */
+/* The i-th of n equal parts of a register: {key of the shift} for 64 and 32 bits. */
+static void extract_part(lowering *l, uint32_t d, uint32_t a, uint32_t bits, int n, int i) {
+  uint32_t shift = bits / (uint32_t)n * (uint32_t)i, temp = lower_temp(l, '8');
+  uint32_t mask = bits / (uint32_t)n == 32 ? ~0u : (1u << bits / (uint32_t)n) - 1;
+  if (bits == 64) {
+    lower_emit_key(l, "shr_u64", temp, a, lower_constant(l, '4', shift));
+    lower_emit_key(l, "low_b64", d, temp, 0);
+  } else {
+    lower_emit_key(l, "shr_u32", d, a, lower_constant(l, '4', shift));
+  }
+  lower_emit_key(l, "and_b32", d, d, lower_constant(l, '4', mask));
+  l->used_8--;
+}
+
+/* mov.b64 {lo, hi}, d and the like: two or four parts. */
 static bool lower_unpack(lowering *l, const ptx_instr *instr, uint32_t bytes) {
   const ptx_operand *vector = &instr->operands[0];
-  if (vector->count != 2 || bytes < 4) return lower_unsupported(l, "this form of mov");
-  uint32_t a = lower_source(l, &instr->operands[1], bytes == 8 ? '8' : '4'), wide;
-  /* The source may be one of the destinations' slots: read both halves first. */
-  uint32_t low = lower_temp(l, '4'), high = lower_temp(l, '4');
-  lower_emit_key(l, bytes == 8 ? "low_b64" : "low_b32", low, a, 0);
-  lower_emit_key(l, bytes == 8 ? "high_b64" : "high_b32", high, a, 0);
-  for (int i = 0; i < 2; i++) {
+  int n = vector->count;
+  if ((n != 2 && n != 4) || bytes < 2 || bytes > 8) return lower_unsupported(l, "this form of mov");
+  uint32_t a = lower_source(l, &instr->operands[1], bytes == 8 ? '8' : '4'), wide, part[4];
+  /* The source may be one of the destinations' slots: read all parts first. */
+  for (int i = 0; i < n; i++) {
+    part[i] = lower_temp(l, '4');
+    if (n == 2 && bytes >= 4) {
+      const char *keys[2][2] = {{"low_b32", "high_b32"}, {"low_b64", "high_b64"}};
+      lower_emit_key(l, keys[bytes == 8][i], part[i], a, 0);
+    } else {
+      extract_part(l, part[i], a, bytes * 8, n, i);
+    }
+  }
+  for (int i = 0; i < n; i++) {
     if (vector->items[i].kind == PTX_OP_SINK) continue;
     uint32_t d = lower_dest(l, &vector->items[i], '4', &wide);
-    lower_emit_key(l, "mov_b32", d, i ? high : low, 0);
+    lower_emit_key(l, "mov_b32", d, part[i], 0);
     lower_widen(l, wide, d, false);
   }
   return !l->code;
@@ -286,11 +307,23 @@ static bool lower_unpack(lowering *l, const ptx_instr *instr, uint32_t bytes) {
 
 static bool lower_pack(lowering *l, const ptx_instr *instr, uint32_t bytes) {
   const ptx_operand *vector = &instr->operands[1];
-  if (vector->count != 2 || bytes < 4) return lower_unsupported(l, "this form of mov");
-  uint32_t wide, low = lower_source(l, &vector->items[0], '4');
-  uint32_t high = lower_source(l, &vector->items[1], '4');
+  int n = vector->count;
+  if ((n != 2 && n != 4) || bytes < 2 || bytes > 8) return lower_unsupported(l, "this form of mov");
+  uint32_t wide, part[4];
+  for (int i = 0; i < n; i++) part[i] = lower_source(l, &vector->items[i], '4');
   uint32_t d = lower_dest(l, &instr->operands[0], bytes == 8 ? '8' : '4', &wide);
-  lower_emit_key(l, bytes == 8 ? "pack_b64" : "pack_b32", d, low, high);
+  /* Pairs first: bytes to 16 bits, or 16 to 32. */
+  bool bytewise = bytes * 8 / (uint32_t)n == 8;
+  for (int i = 0; i < n && (n == 4 || bytewise); i += 2) {
+    uint32_t pair = lower_temp(l, '4');
+    lower_emit_key(l, bytewise ? "pack_b16" : "pack_b32", pair, part[i], part[i + 1]);
+    part[i / 2] = pair;
+  }
+  if (bytes == 2)
+    lower_emit_key(l, "mov_b32", d, part[0], 0);
+  else
+    lower_emit_key(l, bytes == 8 ? "pack_b64" : "pack_b32", d, part[0], part[1]);
+  lower_widen(l, wide, d, false);
   return !l->code;
 }
 

@@ -250,72 +250,6 @@ static bool lower_activemask(lowering *l, const ptx_instr *instr) {
   return !l->code;
 }
 
-/* ---- comparisons ---- */
-
-static const char *boolean_of(const ptx_instr *instr) {
-  return lower_has(instr, "and")   ? "and_pred"
-         : lower_has(instr, "or")  ? "or_pred"
-         : lower_has(instr, "xor") ? "xor_pred"
-                                   : NULL;
-}
-
-#define COMPARISONS "eq ne lt le gt ge lo ls hi hs equ neu ltu leu gtu geu num nan and or xor ftz"
-
-/* The bare comparison: setp_CMP{_ftz}_TYPE into predicate slot d. */
-static bool compare(lowering *l, const ptx_instr *instr, uint32_t d) {
-  char key[64];
-  ptx_type type = lower_type(instr);
-  snprintf(key, sizeof key, "setp_%s_%s%s", instr->mod_count ? instr->mods[0] : "",
-           lower_has(instr, "ftz") ? "ftz_" : "", ptx_type_name(type));
-  const sim_entry *entry = sim_find_entry(key);
-  if (!entry) return lower_unsupported(l, NULL);
-  uint32_t a = lower_source(l, &instr->operands[1], entry->shape[1]);
-  uint32_t b = lower_source(l, &instr->operands[2], entry->shape[2]);
-  lower_emit_key(l, key, d, a, b);
-  return !l->code;
-}
-
-/* setp.CMP{.BOOL} p{|q}, a, b{, {!}c}: p = (a CMP b) BOOL c, q = !(a CMP b) BOOL c. */
-static bool lower_setp(lowering *l, const ptx_instr *instr) {
-  if (!lower_known(l, COMPARISONS)) return false;
-  const char *boolean = boolean_of(instr);
-  if (!lower_operands(l, boolean ? 4 : 3, boolean ? 4 : 3)) return false;
-  const ptx_operand *dest = &instr->operands[0];
-  bool pair = dest->kind == PTX_OP_PAIR;
-  uint32_t wide, q = 0, result = lower_temp(l, 'p'), inverse = lower_temp(l, 'p');
-  uint32_t p = lower_dest(l, pair ? &dest->items[0] : dest, 'p', &wide);
-  if (pair) q = lower_dest(l, &dest->items[1], 'p', &wide);
-  if (!boolean && !pair) return compare(l, instr, p);
-  uint32_t c = boolean ? lower_source(l, &instr->operands[3], 'p') : 0;
-  if (!compare(l, instr, result)) return false;
-  if (pair) lower_emit_key(l, "not_pred", inverse, result, 0);
-  /* c may be p's or q's slot: combine before either is written. */
-  if (boolean && pair) lower_emit_key(l, boolean, inverse, inverse, c);
-  if (boolean) lower_emit_key(l, boolean, result, result, c);
-  lower_emit_key(l, "mov_pred", p, result, 0);
-  if (pair) lower_emit_key(l, "mov_pred", q, inverse, 0);
-  return !l->code;
-}
-
-/* set.CMP{.BOOL}{.ftz}.DTYPE.STYPE d, a, b{, c}: all ones (integers) or 1.0 where true. */
-static bool lower_set(lowering *l, const ptx_instr *instr) {
-  if (!lower_known(l, COMPARISONS)) return false;
-  const char *boolean = boolean_of(instr);
-  if (!lower_operands(l, boolean ? 4 : 3, boolean ? 4 : 3)) return false;
-  ptx_type dest = PTX_NONE;
-  for (int i = 0; i < instr->mod_count && dest == PTX_NONE; i++)
-    dest = ptx_type_parse(instr->mods[i]);
-  if (ptx_type_bytes(dest) != 4) return lower_unsupported(l, NULL);
-  uint32_t wide, result = lower_temp(l, 'p');
-  uint32_t c = boolean ? lower_source(l, &instr->operands[3], 'p') : 0;
-  if (!compare(l, instr, result)) return false;
-  if (boolean) lower_emit_key(l, boolean, result, result, c);
-  uint32_t yes = lower_constant(l, '4', dest == PTX_F32 ? 0x3f800000u : 0xffffffffu);
-  uint32_t d = lower_dest(l, &instr->operands[0], '4', &wide);
-  lower_emit_key(l, "selp_b32", d, yes, lower_constant(l, '4', 0))->c = result;
-  return !l->code;
-}
-
 const lower_entry lower_special_rules[] = {{"bra", lower_bra, true},
                                            {"brx", lower_brx, true},
                                            {"exit", lower_exit, true},
@@ -331,7 +265,5 @@ const lower_entry lower_special_rules[] = {{"bra", lower_bra, true},
                                            {"redux", lower_redux, true},
                                            {"nanosleep", lower_nanosleep, true},
                                            {"activemask", lower_activemask, false},
-                                           {"setp", lower_setp, false},
-                                           {"set", lower_set, false},
                                            {"griddepcontrol", lower_nothing, false},
                                            {NULL, NULL, false}};
