@@ -97,6 +97,7 @@ struct sim_block {
   uint8_t *shared; /* static and dynamic shared memory */
   uint8_t *local;  /* threads * local_bytes */
   sim_barrier barriers[SIM_BARRIERS];
+  uint32_t open; /* bit i: threads have arrived at barrier i */
   sim_launch *launch;
   uint32_t slices;               /* how often it was interrupted */
   struct sim_block_check *check; /* sim:check, else NULL */

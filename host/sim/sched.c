@@ -56,24 +56,24 @@ static bool changes(sim_special which, bool in_function) {
   return in_function || (which >= SIM_CTAID_X && which <= SIM_CTAID_Z) || which == SIM_SMID;
 }
 
-/* The same for all lanes. */
-static bool uniform(sim_special which) {
-  return which >= SIM_NTID_X && which <= SIM_NCTAID_Z;
+static bool differs_by_lane(const sim_preset *p) {
+  return p->special && !(p->value >= SIM_NTID_X && p->value <= SIM_NCTAID_Z);
 }
 
 static void fill_preset(const sim_warp *w, const sim_frame *frame, const sim_preset *p) {
-  sim_special which = (sim_special)p->value;
-  uint64_t value[SIM_LANES];
-  if (!p->special || uniform(which)) {
-    uint64_t one = p->special ? special_value(w, frame, 0, which) : p->value;
-    for (uint32_t i = 0; i < SIM_LANES; i++) value[i] = one;
-  } else {
-    for (uint32_t i = 0; i < SIM_LANES; i++) value[i] = special_value(w, frame, i, which);
-  }
-  uint64_t *wide = (uint64_t *)(void *)(frame->regs + p->slot);
+  uint64_t *wide = (uint64_t *)(void *)(frame->regs + p->slot), value = p->value;
   uint32_t *narrow = (uint32_t *)(void *)(frame->regs + p->slot);
-  for (uint32_t i = 0; p->wide && i < SIM_LANES; i++) wide[i] = value[i];
-  for (uint32_t i = 0; !p->wide && i < SIM_LANES; i++) narrow[i] = (uint32_t)value[i];
+  sim_special which = (sim_special)p->value;
+  if (p->special) value = special_value(w, frame, 0, which);
+  for (uint32_t i = 0; p->wide && i < SIM_LANES; i++) wide[i] = value;
+  for (uint32_t i = 0; !p->wide && i < SIM_LANES; i++) narrow[i] = (uint32_t)value;
+  for (uint32_t i = 1; differs_by_lane(p) && i < SIM_LANES; i++) {
+    value = special_value(w, frame, i, which);
+    if (p->wide)
+      wide[i] = value;
+    else
+      narrow[i] = (uint32_t)value;
+  }
 }
 
 void sim_fill_presets(const sim_warp *w, const sim_frame *frame, bool all) {
@@ -162,6 +162,7 @@ static sim_block *start_block(sim_worker *worker, uint64_t index) {
   b->live = b->threads;
   b->slices = 0;
   b->next_warp = 0;
+  b->open = 0;
   memset(b->barriers, 0, sizeof b->barriers);
   /* Shared memory starts as NaNs and -1: what a kernel reads before it writes shows. */
   memset(b->shared, 0xff, l->shared_bytes);

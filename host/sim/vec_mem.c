@@ -36,8 +36,12 @@ static inline sim_where resolve(sim_warp *w, const sim_op *op, u64 address[SIM_L
   u32 outside = lanes_outside(address, h->low, h->size, (u64)op->bytes * op->count - 1);
   if (__builtin_expect(outside & w->mask, 0)) return sim_resolve(w, op, address);
   if (h->class == SIM_GLOBAL) return SIM_ALL_GLOBAL;
-  const u64 delta = w->delta[h->class], stride = h->class == SIM_LOCAL ? w->func->stack_bytes : 0;
-  for (int i = 0; i < SIM_LANES; i++) address[i] += delta + (u64)i * stride;
+  const u64 delta = w->delta[h->class];
+  for (int i = 0; i < SIM_LANES; i++) address[i] += delta;
+  if (h->class == SIM_LOCAL) {
+    const u64 stride = w->func->stack_bytes;
+    for (int i = 0; i < SIM_LANES; i++) address[i] += (u64)i * stride;
+  }
   return SIM_BLOCK_PRIVATE;
 }
 
@@ -55,41 +59,43 @@ static inline u64 constant_address(const sim_warp *w, const sim_op *op) {
 #define HANDLER(key) static const sim_op *key(sim_warp *w, const sim_op *op)
 
 /* One value for all active lanes. */
-#define SPREAD(d, value)                                  \
-  if (w->mask == SIM_ALL)                                 \
-    for (int i = 0; i < SIM_LANES; i++) (d)[i] = (value); \
-  else                                                    \
-    for (int i = 0; i < SIM_LANES; i++) (d)[i] = w->mask & LANE_BIT[i] ? (value) : (d)[i];
+#define SPREAD(d, value)                                                                \
+  if (mask == SIM_ALL) {                                                                \
+    for (int i = 0; i < SIM_LANES; i++) (d)[i] = (value);                               \
+  } else {                                                                              \
+    for (int i = 0; i < SIM_LANES; i++) (d)[i] = mask & LANE_BIT[i] ? (value) : (d)[i]; \
+  }
 
 /* Loads: one address for all lanes, lanes in a row, or any. The further elements of a vector have
  * micro-ops of their own for their destinations; 0 is a sink. */
-#define LD(key, M, D)                                                                          \
-  HANDLER(key) {                                                                               \
-    _Alignas(64) u64 address[SIM_LANES];                                                       \
-    u64 one = constant_address(w, op);                                                         \
-    if (!one) {                                                                                \
-      if (!resolve(w, op, address)) return NULL;                                               \
-      if (w->mask == SIM_ALL && lanes_step(address, 0)) one = address[0];                      \
-    }                                                                                          \
-    bool row = !one && op->count == 1 && w->mask == SIM_ALL && lanes_step(address, sizeof(M)); \
-    for (u32 k = 0; k < op->count; k++) {                                                      \
-      if (!op[k].d) continue;                                                                  \
-      D##_slot *d = SLOT(D, op[k].d);                                                          \
-      if (one) {                                                                               \
-        const D##_slot value = PUT_##D((M)AT(M, one)[k]);                                      \
-        SPREAD(d, value)                                                                       \
-      } else if (row) {                                                                        \
-        const M##_mem *from = AT(M, address[0]);                                               \
-        for (int i = 0; i < SIM_LANES; i++) d[i] = PUT_##D((M)from[i]);                        \
-      } else if (sizeof(M) == 4) {                                                             \
-        gather4((slot4 *)(void *)d, address, k * sizeof(M), w->mask);                          \
-      } else if (sizeof(M) == 8) {                                                             \
-        gather8((slot8 *)(void *)d, address, k * sizeof(M), w->mask);                          \
-      } else {                                                                                 \
-        EACH_LANE(i, w->mask) d[i] = PUT_##D((M)*AT(M, address[i] + k * sizeof(M)));           \
-      }                                                                                        \
-    }                                                                                          \
-    return op + op->count;                                                                     \
+#define LD(key, M, D)                                                                   \
+  HANDLER(key) {                                                                        \
+    _Alignas(64) u64 address[SIM_LANES];                                                \
+    const u32 mask = w->mask, count = op->count;                                        \
+    u64 one = constant_address(w, op);                                                  \
+    if (!one) {                                                                         \
+      if (!resolve(w, op, address)) return NULL;                                        \
+      if (mask == SIM_ALL && lanes_step(address, 0)) one = address[0];                  \
+    }                                                                                   \
+    bool row = !one && count == 1 && mask == SIM_ALL && lanes_step(address, sizeof(M)); \
+    for (u32 k = 0; k < count; k++) {                                                   \
+      if (!op[k].d) continue;                                                           \
+      D##_slot *d = SLOT(D, op[k].d);                                                   \
+      if (one) {                                                                        \
+        const D##_slot value = PUT_##D((M)AT(M, one)[k]);                               \
+        SPREAD(d, value)                                                                \
+      } else if (row) {                                                                 \
+        const M##_mem *from = AT(M, address[0]);                                        \
+        for (int i = 0; i < SIM_LANES; i++) d[i] = PUT_##D((M)from[i]);                 \
+      } else if (sizeof(M) == 4) {                                                      \
+        gather4((slot4 *)(void *)d, address, k * sizeof(M), mask);                      \
+      } else if (sizeof(M) == 8) {                                                      \
+        gather8((slot8 *)(void *)d, address, k * sizeof(M), mask);                      \
+      } else {                                                                          \
+        EACH_LANE(i, mask) d[i] = PUT_##D((M)*AT(M, address[i] + k * sizeof(M)));       \
+      }                                                                                 \
+    }                                                                                   \
+    return op + count;                                                                  \
   }
 
 #define ST(key, S, M)                                                             \

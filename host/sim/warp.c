@@ -183,9 +183,8 @@ const sim_op *sim_leave(sim_warp *w, uint32_t lanes, const sim_op *next) {
     w->current = -1;
   }
   wake_converging(w);
-  for (uint32_t i = 0; i < SIM_BARRIERS; i++) {
-    if (b->barriers[i].arrived) sim_release_if_complete(b, i);
-  }
+  for (uint32_t open = b->open; open; open &= open - 1)
+    sim_release_if_complete(b, (uint32_t)__builtin_ctz(open));
   if (stopped(w)) return NULL;
   return sim_pick(w, false);
 }
@@ -253,6 +252,7 @@ void sim_release_if_complete(sim_block *b, uint32_t id) {
     merge(w);
   }
   *bar = (sim_barrier){0};
+  b->open &= ~(1u << id);
 }
 
 /* Barriers count whole warps in `bar.sync a, b`; threads here, which is the same for legal
@@ -263,6 +263,7 @@ const sim_op *sim_arrive_at(sim_warp *w, const sim_op *op, bool wait) {
   uint32_t id = (uint32_t)op->imm;
   sim_barrier *bar = &b->barriers[id];
   bar->arrived += (uint32_t)__builtin_popcount(w->mask);
+  b->open |= 1u << id;
   if (op->b) {
     uint32_t p = *(const uint32_t *)(w->regs + op->b);
     bar->trues += (uint32_t)__builtin_popcount((op->negated ? ~p : p) & w->mask);
