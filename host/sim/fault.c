@@ -103,6 +103,10 @@ static void measure(pg_fault *f, const sim_launch *launch) {
 static void add_allocation(text *t, const pg_fault *f, const sim_launch *launch) {
   char ghost[96];
   const char *name = f->allocation[0] ? f->allocation : "an unnamed allocation";
+  if (f->address < 4096) {
+    add(t, "\n  a null pointer");
+    return;
+  }
   if (!f->allocation_bytes) {
     add(t, "\n  there is no allocation near it");
   } else if (f->distance < 0) {
@@ -116,9 +120,7 @@ static void add_allocation(text *t, const pg_fault *f, const sim_launch *launch)
         (unsigned long long)(f->address - f->allocation_base));
     if (f->distance > 0) add(t, ", and %lld bytes past its end", (long long)f->distance);
   }
-  if (f->address < 4096)
-    add(t, "\n  a null pointer");
-  else if (sim_memory_ghost(launch->memory, f->address, ghost, sizeof ghost))
+  if (sim_memory_ghost(launch->memory, f->address, ghost, sizeof ghost))
     add(t, "\n  inside %s", ghost);
 }
 

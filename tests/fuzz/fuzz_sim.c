@@ -37,7 +37,7 @@ static void run(pg_device *d, pg_module *m, const char *name, pg_ptr buffer) {
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   pg_sim_options options = {
-      .mode = size & 1 ? PG_SIM_PROFILE : PG_SIM_PLAIN, .workers = 1, .limit_s = 0.02};
+      .mode = (pg_sim_mode)(size % 3), .workers = 1, .seed = size & 8, .limit_s = 0.02};
   pg_device *d;
   pg_module *m;
   pg_ptr buffer;

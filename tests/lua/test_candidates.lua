@@ -1,4 +1,4 @@
--- Nine candidates for vector/saxpy, each with the verdict that it must get, through the command
+-- Eleven candidates for vector/saxpy, each with the verdict that it must get, through the command
 -- line on the simulator; what an out-of-bounds report says; and that nothing is left behind.
 local lu = require "luaunit"
 local core = require "perigee.core"
@@ -9,7 +9,7 @@ local FOLDER = "tests/candidates/saxpy/"
 local VERDICTS = {
   right = "passed", nothing = "unwritten_output", zeros = "wrong_result", copy = "wrong_result",
   last = "wrong_result", nan = "wrong_result", bounds = "out_of_bounds", forever = "timeout",
-  trap = "launch_error",
+  trap = "launch_error", race = "race", unwritten = "uninitialized_read",
 }
 
 local function records_of(command)
@@ -75,6 +75,15 @@ function TestReports:test_out_of_bounds_says_thread_block_line_and_array()
   lu.assertEquals(finding.line, 4)
   lu.assertTrue(finding.allocation == "x" or finding.allocation == "y" or finding.allocation == "z")
   lu.assertEquals(finding.distance, 0)
+end
+
+function TestReports:test_a_race_says_who_the_other_was()
+  local finding = check("race", "sim:check").findings[1]
+  lu.assertEquals(finding.kind, "race")
+  lu.assertEquals(finding.allocation, "z")
+  lu.assertStrContains(finding.other.file, "race.cu")
+  lu.assertTrue(finding.other.line == 5 or finding.other.line == 6)
+  lu.assertEquals(finding.thread[1] ~ 32, finding.other.thread[1])
 end
 
 function TestReports:test_a_timeout_says_where_it_hangs()

@@ -77,9 +77,8 @@ KERNEL(local_past_end_fixed) {
 
 // null_pointer: a pointer that was never set.
 // launch 1 1
-// > write of 4 bytes out of bounds in kernel null_pointer at bounds.cu:87
+// > write of 4 bytes out of bounds in kernel null_pointer at bounds.cu:86
 // >   block (0, 0, 0), thread (0, 0, 0)
-// >   105553116790784 bytes before the start of a (1024 bytes)
 // >   a null pointer
 // >   instruction: st.u32 [%rd1+-64], %r1 (PTX line 441)
 KERNEL(null_pointer) {
@@ -93,7 +92,7 @@ KERNEL(null_pointer_fixed) {
 
 // misaligned_vector: a vector load from a word's address.
 // launch 1 1
-// > address is not a multiple of 16 in kernel misaligned_vector at bounds.cu:101
+// > address is not a multiple of 16 in kernel misaligned_vector at bounds.cu:100
 // >   block (0, 0, 0), thread (0, 0, 0)
 // >   inside a (1024 bytes), byte 4
 // >   instruction: ld.global.v4.u32 {%r1, %r2, %r3, %r4}, [%rd2+4] (PTX line 491)
@@ -108,7 +107,7 @@ KERNEL(misaligned_vector_fixed) {
 
 // misaligned_word: a word load from an odd address.
 // launch 1 1
-// > address is not a multiple of 4 in kernel misaligned_word at bounds.cu:115
+// > address is not a multiple of 4 in kernel misaligned_word at bounds.cu:114
 // >   block (0, 0, 0), thread (0, 0, 0)
 // >   inside a (1024 bytes), byte 2
 // >   instruction: ld.global.u32 %r1, [%rd2+2] (PTX line 541)
@@ -117,7 +116,7 @@ KERNEL(misaligned_word_fixed) { a[0] = *(short *)((char *)a + 2); }
 
 // read_only: a write to an input.
 // launch 1 64
-// > write to a read-only buffer in kernel read_only at bounds.cu:124
+// > write to a read-only buffer in kernel read_only at bounds.cu:123
 // >   block (0, 0, 0), thread (0, 0, 0)
 // >   inside c (1024 bytes), byte 0
 // >   instruction: st.global.u32 [%rd4], %r2 (PTX line 589)
@@ -126,7 +125,7 @@ KERNEL(read_only_fixed) { a[I] = c[I] + 1; }
 
 // use_after_free: a read of memory that the host has freed.
 // launch 1 64
-// > read of 4 bytes out of bounds in kernel use_after_free at bounds.cu:134
+// > read of 4 bytes out of bounds in kernel use_after_free at bounds.cu:133
 // >   block (0, 0, 0), thread (0, 0, 0)
 // >   1051648 bytes past the end of c (1024 bytes)
 // >   inside a freed allocation of 1024 bytes
