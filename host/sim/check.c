@@ -103,7 +103,8 @@ static sim_cell *split(sim_check *c, sim_page *page, uint8_t shift) {
 }
 
 static sim_cell *cells_of(sim_check *c, sim_page *page, uint32_t offset, uint32_t unit) {
-  uint8_t shift = unit < 4 ? 0 : page->shift;
+  uint8_t shift = unit < 4 ? 0 : unit < 8 ? 2 : 3;
+  if (shift > page->shift) shift = page->shift;
   if (!page->cells || shift < page->shift) {
     if (!split(c, page, shift)) return NULL;
   }
@@ -237,8 +238,27 @@ static bool switches(sim_warp *w, const sim_op *op) {
   return true;
 }
 
+/* What the lanes are judged by may lie far apart: all of it is fetched at once, instead of one miss
+ * after the other. Only hints: pages are read without their locks. */
+static void fetch(const sim_warp *w, const sim_op *op) {
+  const sim_page *page[SIM_LANES];
+  FOR_LANES(i, w->mask) {
+    page[i] = sim_shadow_look(w->launch->check->shadow, lane_address(w, op, i));
+    if (page[i]) __builtin_prefetch(page[i], 1);
+  }
+  FOR_LANES(i, w->mask) {
+    const sim_cell *cells = page[i] ? page[i]->cells : NULL;
+    uint64_t offset = lane_address(w, op, i) & (SIM_PAGE_BYTES - 1);
+    if (!cells) continue;
+    cells += offset >> page[i]->shift;
+    __builtin_prefetch(cells, 1);
+    __builtin_prefetch((const uint8_t *)(cells + 1) - 1, 1);
+  }
+}
+
 const sim_op *sim_op_check(sim_warp *w, const sim_op *op) {
   if (switches(w, op)) return sim_quantum(w, op);
+  fetch(w, op + 1);
   sim_order *o = &w->block->check->warps[w->index];
   const sim_range *range = NULL;
   sim_page *held = NULL;

@@ -94,10 +94,15 @@ sim_page *sim_shadow_page(sim_shadow *s, uint64_t address) {
   sim_page *fresh = calloc(1, sizeof *fresh);
   if (!fresh) return NULL;
   atomic_flag_clear(&fresh->lock);
-  fresh->shift = 2;
+  fresh->shift = 3;
   if (atomic_compare_exchange_strong(slot, &page, fresh)) return fresh;
   free(fresh);
   return page;
+}
+
+const sim_page *sim_shadow_look(const sim_shadow *s, uint64_t address) {
+  page_slot *slot = slot_of(s, address);
+  return slot ? atomic_load_explicit(slot, memory_order_acquire) : NULL;
 }
 
 void sim_shadow_drop(sim_shadow *s, uint64_t address, uint64_t bytes) {

@@ -18,7 +18,7 @@ struct sim_channel;
 typedef struct sim_page {
   atomic_flag lock;
   uint8_t written;        /* a sim_written */
-  uint8_t shift;          /* a cell covers 1 << shift bytes: 2, or 0 once smaller accesses came */
+  uint8_t shift;          /* a cell covers 1 << shift bytes: 3, 2 or 0 once smaller accesses came */
   uint64_t *bits;         /* SIM_PARTLY: one a byte */
   struct sim_cell *cells; /* race.c; NULL until a kernel touches the page */
   struct sim_channel **sync; /* sync.c: of each word, NULL until an atomic publishes something */
@@ -32,6 +32,8 @@ pg_code sim_shadow_new(uint64_t base, uint64_t bytes, sim_shadow **out, pg_error
 void sim_shadow_free(sim_shadow *shadow);
 /* The page of an address, made when there is none; NULL outside, and when memory is short. */
 sim_page *sim_shadow_page(sim_shadow *shadow, uint64_t address);
+/* The page, NULL when there is none. */
+const sim_page *sim_shadow_look(const sim_shadow *shadow, uint64_t address);
 /* Bytes that the host writes, or declares never written. */
 void sim_shadow_set(sim_shadow *shadow, uint64_t address, uint64_t bytes, bool written);
 /* A copy moves what is known of its bytes. */
