@@ -240,15 +240,15 @@ static bool switches(sim_warp *w, const sim_op *op) {
 
 /* What the lanes are judged by may lie far apart: all of it is fetched at once, instead of one miss
  * after the other. Only hints: pages are read without their locks. */
-static void fetch(const sim_warp *w, const sim_op *op) {
+static void fetch(const sim_warp *w, const uint64_t address[SIM_LANES]) {
   const sim_page *page[SIM_LANES];
   FOR_LANES(i, w->mask) {
-    page[i] = sim_shadow_look(w->launch->check->shadow, lane_address(w, op, i));
+    page[i] = sim_shadow_look(w->launch->check->shadow, address[i]);
     if (page[i]) __builtin_prefetch(page[i], 1);
   }
   FOR_LANES(i, w->mask) {
     const sim_cell *cells = page[i] ? page[i]->cells : NULL;
-    uint64_t offset = lane_address(w, op, i) & (SIM_PAGE_BYTES - 1);
+    uint64_t offset = address[i] & (SIM_PAGE_BYTES - 1);
     if (!cells) continue;
     cells += offset >> page[i]->shift;
     __builtin_prefetch(cells, 1);
@@ -258,18 +258,19 @@ static void fetch(const sim_warp *w, const sim_op *op) {
 
 const sim_op *sim_op_check(sim_warp *w, const sim_op *op) {
   if (switches(w, op)) return sim_quantum(w, op);
-  fetch(w, op + 1);
   sim_order *o = &w->block->check->warps[w->index];
   const sim_range *range = NULL;
   sim_page *held = NULL;
   sim_access a = {.w = w, .op = op + 1, .flags = (uint32_t)op->imm};
   o->valid = 0;
+  FOR_LANES(i, w->mask) o->address[i] = lane_address(w, op + 1, i);
+  fetch(w, o->address);
   FOR_LANES(i, w->mask) {
-    const sim_range *r = sound(w, op + 1, lane_address(w, op + 1, i), range);
+    const sim_range *r = sound(w, op + 1, o->address[i], range);
     if (!r) continue;
     range = r;
     a.lane = i;
-    o->address[i] = a.address = lane_address(w, op + 1, i);
+    a.address = o->address[i];
     o->valid |= 1u << i;
     check_lane(&a, range, &held);
   }
