@@ -128,7 +128,15 @@ typedef struct pg_fault {
   X(global_atomic_collisions, "of these, lanes whose address an earlier lane of the warp had") \
   X(shared_requests, "warp-level shared-memory instructions")                                  \
   X(shared_wavefronts, "passes they needed for bank conflicts")                                \
-  X(barriers, "barrier arrivals of warps")
+  X(barriers, "barrier arrivals of warps")                                                     \
+  X(local_load_requests, "warp-level local-memory loads")                                      \
+  X(local_load_sectors, "32-byte sectors they touched")                                        \
+  X(local_store_requests, "warp-level local-memory stores")                                    \
+  X(local_store_sectors, "32-byte sectors they touched")                                       \
+  X(l1_sectors, "sectors of global memory asked of the modelled L1 caches")                    \
+  X(l1_hit_sectors, "of these, found there")                                                   \
+  X(l2_sectors, "sectors asked of the modelled L2 cache")                                      \
+  X(l2_hit_sectors, "of these, found there, and all that were stored")
 
 typedef struct pg_counters {
 #define PG_X(name, text) uint64_t name;
@@ -136,6 +144,27 @@ typedef struct pg_counters {
 #undef PG_X
   bool complete; /* false: only what the device counts in its fast mode is filled in */
 } pg_counters;
+
+/* Where it was counted: a line of the source, when the PTX carries lines. */
+typedef struct pg_line {
+  const char *file; /* "" when the PTX does not name it */
+  int line;
+  pg_counters counters;
+} pg_line;
+
+typedef struct pg_hot { /* an address at which lanes of one warp met in atomics */
+  uint64_t address;
+  uint64_t collisions;
+} pg_hot;
+
+enum { PG_HOT_MAX = 8 };
+
+/* The device owns it; it holds until the next launch, unload, or counters with reset. */
+typedef struct pg_profile {
+  const pg_line *lines;
+  size_t line_count;
+  pg_hot hot[PG_HOT_MAX]; /* most collisions first, 0 collisions: no more */
+} pg_profile;
 
 struct pg_health;
 
@@ -176,6 +205,8 @@ typedef struct pg_device_ops {
   pg_code (*sync)(pg_device *, pg_error *); /* the whole device */
   void (*fault)(pg_device *, pg_fault *);   /* kind PG_FAULT_NONE when nothing faulted */
   void (*counters)(pg_device *, pg_counters *, bool reset);
+  /* The same by line, since the same reset. NULL, or returns NULL: this device does not tell. */
+  const pg_profile *(*profile)(pg_device *);
   /* Wall-clock limit of one kernel in seconds, 0 for none; only sim can keep it (CUDA: ignored). */
   void (*limit)(pg_device *, double seconds);
 

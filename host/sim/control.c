@@ -2,6 +2,8 @@
  * shuffles, votes. See control.h for the list and program.h for the meaning of an op's fields. */
 #include "control.h"
 
+#include "profile.h"
+
 #include <string.h>
 #include <time.h>
 
@@ -45,8 +47,9 @@ const sim_op *sim_op_branch(sim_warp *w, const sim_op *op) {
   uint32_t p = predicate(w, op->a);
   uint32_t taken = (op->negated ? ~p : p) & w->mask;
   if (w->func->program->profile) {
-    w->worker->counters.branches++;
-    w->worker->counters.divergent_branches += taken && taken != w->mask;
+    pg_counters *c = sim_counters(w, op);
+    c->branches++;
+    c->divergent_branches += taken && taken != w->mask;
   }
   if (taken == w->mask) return take(w, op, op->target);
   if (!taken) return op + 1;
@@ -108,7 +111,7 @@ const sim_op *sim_op_trap(sim_warp *w, const sim_op *op) {
 /* ---- meeting points ---- */
 
 const sim_op *sim_op_barrier(sim_warp *w, const sim_op *op) {
-  w->worker->counters.barriers++;
+  sim_counters(w, op)->barriers++;
   return sim_arrive_at(w, op, true);
 }
 

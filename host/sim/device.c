@@ -7,7 +7,9 @@
 
 #include "../ptx_scan.h"
 #include "check.h"
+#include "cache.h"
 #include "isa.h"
+#include "profile.h"
 
 struct pg_kernel {
   const sim_func *func;
@@ -40,16 +42,12 @@ typedef struct sim_device {
   pg_event *events;
   pg_fault fault;
   pg_counters counters;
+  sim_profile profile;
   sim_findings findings;
   uint32_t checked_launches;
 } sim_device;
 
-enum {
-  MAX_THREADS = 1024,
-  SHARED_OPTIN = 232448,
-  MULTIPROCESSORS = 132,
-  THREADS_PER_MULTIPROCESSOR = 2048
-};
+enum { MAX_THREADS = 1024, SHARED_OPTIN = 232448, THREADS_PER_MULTIPROCESSOR = 2048 };
 
 static sim_device *self(pg_device *d) {
   return (sim_device *)d;
@@ -258,6 +256,7 @@ static void sim_unload(pg_device *d, pg_module *m) {
   for (pg_module **at = &self(d)->modules; *at; at = &(*at)->next) {
     if (*at != m) continue;
     *at = m->next;
+    sim_profile_reset(&self(d)->profile); /* it names the module's files */
     free_module(self(d), m);
     return;
   }
@@ -406,16 +405,10 @@ static int worker_count(const sim_device *d, uint64_t blocks) {
 
 static pg_code check_cooperative(const pg_launch *launch, const sim_launch *l, pg_error *error) {
   uint64_t resident =
-      (uint64_t)MULTIPROCESSORS * (THREADS_PER_MULTIPROCESSOR / ((l->threads + 31) / 32 * 32));
+      (uint64_t)SIM_MULTIPROCESSORS * (THREADS_PER_MULTIPROCESSOR / ((l->threads + 31) / 32 * 32));
   if (!launch->cooperative || l->block_count <= resident) return PG_OK;
   return pg_fail(error, PG_LAUNCH, "a cooperative launch of %llu blocks; %llu can be resident",
                  (unsigned long long)l->block_count, (unsigned long long)resident);
-}
-
-static void add_counters(pg_counters *to, const pg_counters *from) {
-#define PG_X(name, text) to->name += from->name;
-  PG_COUNTERS(PG_X)
-#undef PG_X
 }
 
 static pg_code report_fault(const pg_fault *f, pg_error *error) {
@@ -455,11 +448,12 @@ static pg_code sim_launch_kernel(pg_device *device, const pg_launch *launch, pg_
                   .max_resident = UINT32_MAX};
   memcpy(l.grid, launch->grid, sizeof l.grid);
   memcpy(l.block, launch->block, sizeof l.block);
-  l.worker_count = worker_count(d, l.block_count);
+  bool profile = d->options.mode == PG_SIM_PROFILE;
+  l.worker_count = profile ? 1 : worker_count(d, l.block_count); /* the caches have no lock */
   l.single = l.worker_count == 1;
   if (!launch->cooperative) {
     l.max_resident =
-        1 + MULTIPROCESSORS * THREADS_PER_MULTIPROCESSOR / l.threads / (uint32_t)l.worker_count;
+        1 + SIM_MULTIPROCESSORS * THREADS_PER_MULTIPROCESSOR / l.threads / (uint32_t)l.worker_count;
   }
   if (d->options.limit_s > 0) l.deadline = sim_now() + d->options.limit_s;
   code = check_cooperative(launch, &l, error);
@@ -468,14 +462,19 @@ static pg_code sim_launch_kernel(pg_device *device, const pg_launch *launch, pg_
   if (!code && sim_memory_shadow(d->memory)) {
     code = sim_check_new(&l, sim_memory_shadow(d->memory), ++d->checked_launches, &l.check, error);
   }
+  if (!code && profile && !(l.caches = sim_caches_new(l.threads, l.shared_bytes)))
+    code = pg_fail(error, PG_MEMORY, "no memory for the cache model");
   if (!code) code = sim_run(&l, error);
   if (!code && l.check && atomic_load(&l.check->lost))
     sim_find_note(&l, PG_FAULT_INCOMPLETE, "too large to look for races everywhere");
   if (!code) code = report(d, &l, error);
   d->counters.launches++;
+  if (!sim_profile_add(&d->profile, &l) && !code)
+    code = pg_fail(error, PG_MEMORY, "no memory for counters by line");
   for (int i = 0; l.workers && i < l.worker_count; i++)
-    add_counters(&d->counters, &l.workers[i].counters);
+    sim_add_counters(&d->counters, &l.workers[i].counters);
   free(l.workers);
+  sim_caches_free(l.caches);
   sim_check_free(l.check);
   sim_ranges_free(&ranges);
   return code;
@@ -504,7 +503,13 @@ static int sim_get_findings(pg_device *d, pg_fault *out, int most, bool reset) {
 static void sim_get_counters(pg_device *d, pg_counters *out, bool reset) {
   *out = self(d)->counters;
   out->complete = self(d)->options.mode == PG_SIM_PROFILE;
-  if (reset) self(d)->counters = (pg_counters){0};
+  if (!reset) return;
+  self(d)->counters = (pg_counters){0};
+  sim_profile_reset(&self(d)->profile);
+}
+
+static const pg_profile *sim_get_profile(pg_device *d) {
+  return self(d)->options.mode == PG_SIM_PROFILE ? &self(d)->profile.shown : NULL;
 }
 
 static void sim_limit(pg_device *d, double seconds) {
@@ -580,7 +585,7 @@ static pg_code sim_info(pg_device *device, pg_device_info *info, pg_error *error
   *info = (pg_device_info){.kind = "sim",
                            .cc_major = 9,
                            .cc_minor = 0,
-                           .multiprocessors = MULTIPROCESSORS,
+                           .multiprocessors = SIM_MULTIPROCESSORS,
                            .max_threads_per_block = MAX_THREADS,
                            .max_grid = {INT32_MAX, 65535, 65535},
                            .max_block = {1024, 1024, 64},
@@ -600,6 +605,7 @@ static void sim_close(pg_device *device) {
   while (d->modules) sim_unload(device, d->modules);
   while (d->streams) sim_stream_free(device, d->streams);
   while (d->events) sim_event_free(device, d->events);
+  sim_profile_reset(&d->profile);
   sim_memory_free(d->memory);
   free(d);
 }
@@ -622,6 +628,7 @@ static const pg_device_ops OPS = {.close = sim_close,
                                   .sync = sim_sync,
                                   .fault = sim_get_fault,
                                   .counters = sim_get_counters,
+                                  .profile = sim_get_profile,
                                   .limit = sim_limit,
                                   .stream_new = sim_stream_new,
                                   .stream_sync = sim_stream_sync,

@@ -10,7 +10,7 @@
 #include "program.h"
 #include "sim.h"
 
-enum { SIM_LANES = 32, SIM_BARRIERS = 16 };
+enum { SIM_LANES = 32, SIM_BARRIERS = 16, SIM_HOT = 32, SIM_MULTIPROCESSORS = 132 };
 #define SIM_ALL 0xffffffffu
 
 typedef struct sim_launch sim_launch;
@@ -114,6 +114,8 @@ struct sim_worker {
   uint32_t resident_count;
   uint64_t rng; /* shuffles the schedule */
   pg_counters counters;
+  pg_counters *sites; /* sim:profile: by PTX instruction of the program, else NULL */
+  pg_hot hot[SIM_HOT];
   pthread_t thread;
   bool started;
 };
@@ -134,9 +136,10 @@ struct sim_launch {
   uint32_t threads;      /* a block's */
   uint64_t shared_bytes; /* static, gaps and dynamic */
   uint32_t dynamic_bytes;
-  uint32_t max_resident; /* blocks a worker may hold at once */
-  bool single;           /* one worker: atomics need no lock */
-  double deadline;       /* monotonic seconds; 0 none */
+  uint32_t max_resident;     /* blocks a worker may hold at once */
+  struct sim_caches *caches; /* sim:profile, else NULL */
+  bool single;               /* one worker: atomics need no lock */
+  double deadline;           /* monotonic seconds; 0 none */
   uint64_t seed;
   atomic_ullong next_block;
   atomic_int stop; /* 0 run, else SIM_STOP_FAULT */
@@ -154,6 +157,8 @@ enum { SIM_STOP_FAULT = 1 };
 /* Quanta in backward branches: of a warp that is alone, and of a group while others of its warp
  * wait. */
 enum { SIM_QUANTUM_WARP = 4096, SIM_QUANTUM_GROUP = 1024, SIM_SLICE = 512 };
+/* sim:profile: warps and resident blocks take turns, or a cache would see one warp at a time. */
+enum { SIM_QUANTUM_PROFILE = 4 };
 
 /* ---- warp.c: groups of lanes ---- */
 /* The running group goes on at `taken` for lanes of `mask`, at `next` for the others. */

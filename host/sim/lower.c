@@ -723,8 +723,10 @@ pg_code sim_lower(ptx_module *source, const char *name, uint64_t *var_address,
   for (int i = 0; i < source->func_count && !code; i++) {
     const ptx_func *f = &source->funcs[i];
     if (f->is_extern) continue;
-    code = lower_function(p, f, f->is_entry ? &p->funcs[p->func_count++] : p->by_index[i], name,
-                          error);
+    sim_func *func = f->is_entry ? &p->funcs[p->func_count++] : p->by_index[i];
+    code = lower_function(p, f, func, name, error);
+    func->first_site = p->instr_count;
+    p->instr_count += (uint32_t)f->instr_count;
   }
   if (!code && !list_sites(p)) code = pg_fail(error, PG_MEMORY, "no memory for a module");
   if (code) {

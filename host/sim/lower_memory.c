@@ -103,7 +103,9 @@ static uint32_t access_flags(const ptx_instr *instr) {
 static void count_access(lowering *l) {
   const ptx_instr *instr = lower_instr(l);
   ptx_space space = space_of(instr);
-  if (l->program->profile) lower_emit(l, sim_op_count_memory);
+  bool past_l1 = lower_has(instr, "cg") || lower_has(instr, "cv") || lower_has(instr, "relaxed") ||
+                 lower_has(instr, "acquire") || lower_has(instr, "volatile");
+  if (l->program->profile) lower_emit(l, sim_op_count_memory)->imm = past_l1;
   /* Parameters are written whole, but for those that a caller fills in its local memory. */
   if (!l->program->check || space == PTX_CONST) return;
   if (space == PTX_PARAM && strcmp(instr->opcode, "st") != 0) return;

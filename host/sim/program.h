@@ -120,8 +120,9 @@ struct sim_func {
   uint32_t index;         /* in the program's functions: names its list of spare frames */
   sim_call *calls;
   bool calls_pointers;
-  bool unbounded; /* it may recurse */
-  uint8_t visit;  /* lower_stacks: 0 not yet, 1 on the way, 2 done */
+  bool unbounded;      /* it may recurse */
+  uint32_t first_site; /* sim:profile: of its instructions in the worker's counters */
+  uint8_t visit;       /* lower_stacks: 0 not yet, 1 on the way, 2 done */
 };
 
 struct sim_program {
@@ -134,6 +135,7 @@ struct sim_program {
   uint32_t cache_count;  /* memory micro-ops of the whole program */
   uint64_t *var_address; /* device address of each module variable, 0 for shared ones */
   bool profile;
+  uint32_t instr_count; /* of all functions */
   bool check;
   bool bytewise;           /* check: some access is smaller than 4 bytes */
   const ptx_instr **sites; /* check: the instruction of each memory micro-op, by its cache entry */

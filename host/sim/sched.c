@@ -37,8 +37,8 @@ static uint64_t special_value(const sim_warp *w, const sim_frame *frame, uint32_
   case SIM_LANEID: return lane;
   case SIM_WARPID: return w->index;
   case SIM_NWARPID: return 64;
-  case SIM_SMID: return b->index % 132;
-  case SIM_NSMID: return 132;
+  case SIM_SMID: return b->index % SIM_MULTIPROCESSORS;
+  case SIM_NSMID: return SIM_MULTIPROCESSORS;
   case SIM_LANEMASK_EQ: return 1u << lane;
   case SIM_LANEMASK_LT: return (1u << lane) - 1;
   case SIM_LANEMASK_LE: return (2u << lane) - 1;
@@ -215,7 +215,8 @@ static bool out_of_time(sim_launch *l, sim_block *b) {
 /* Until the block ends, waits for others, or has had its turn. */
 static block_state run_block(sim_worker *worker, sim_block *b) {
   enum { ROUNDS = 256 };
-  for (int i = 0; i < ROUNDS; i++) {
+  int rounds = worker->launch->caches ? 1 : ROUNDS;
+  for (int i = 0; i < rounds; i++) {
     block_state state = run_round(worker, b);
     if (state != BLOCK_INTERRUPTED) return state;
     if (out_of_time(worker->launch, b)) return BLOCK_FAULTED;
@@ -304,6 +305,9 @@ static bool start_workers(sim_launch *l) {
     w->cache = calloc(l->func->program->cache_count + 1, sizeof *w->cache);
     w->spare_frames = calloc(l->func->program->callee_count + 1, sizeof(sim_frame *));
     if (!w->cache || !w->spare_frames) return false;
+    if (!l->caches) continue;
+    w->sites = calloc((size_t)l->func->program->instr_count + 1, sizeof *w->sites);
+    if (!w->sites) return false;
   }
   for (int i = 1; i < l->worker_count; i++) {
     sim_worker *w = &l->workers[i];

@@ -67,7 +67,9 @@ const sim_op *sim_pick(sim_warp *w, bool fair) {
   w->regs = w->frame->regs;
   note_others(w);
   w->mask = w->groups[best].mask;
-  w->budget = w->others ? SIM_QUANTUM_GROUP : SIM_QUANTUM_WARP;
+  w->budget = w->launch->caches ? SIM_QUANTUM_PROFILE
+              : w->others       ? SIM_QUANTUM_GROUP
+                                : SIM_QUANTUM_WARP;
   return w->groups[best].pc;
 }
 
