@@ -150,3 +150,28 @@ json_t *pg_json_counters(const pg_counters *c) {
   json_decref(o);
   return json_null();
 }
+
+static json_t *line_object(const pg_line *line) {
+  json_t *o = json_object();
+  set_text(o, "file", line->file);
+  set_integer(o, "line", line->line);
+#define PG_X(name, text) \
+  if (line->counters.name) json_object_set_new(o, #name, pg_json_u64(line->counters.name));
+  PG_COUNTERS(PG_X)
+#undef PG_X
+  return o;
+}
+
+json_t *pg_json_profile(const pg_profile *p) {
+  json_t *o = json_object(), *lines = json_array(), *hot = json_array();
+  for (size_t i = 0; i < p->line_count; i++) json_array_append_new(lines, line_object(&p->lines[i]));
+  for (int i = 0; i < PG_HOT_MAX && p->hot[i].collisions; i++) {
+    json_t *h = json_object();
+    json_object_set_new(h, "address", pg_json_u64(p->hot[i].address));
+    json_object_set_new(h, "collisions", pg_json_u64(p->hot[i].collisions));
+    json_array_append_new(hot, h);
+  }
+  json_object_set_new(o, "lines", lines);
+  json_object_set_new(o, "hot", hot);
+  return o;
+}

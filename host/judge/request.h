@@ -51,5 +51,7 @@ json_t *pg_json_kernel(const pg_kernel_info *info);
 json_t *pg_json_health(const pg_health *health);
 /* null when nothing was counted */
 json_t *pg_json_counters(const pg_counters *counters);
+/* {lines: [{file, line, what was counted there}], hot: [{address, collisions}]} */
+json_t *pg_json_profile(const pg_profile *profile);
 
 #endif

@@ -158,14 +158,23 @@ static pg_code run_once(pg_runner *r, pg_plan *plan, int set, uint32_t poison, d
   return code;
 }
 
+/* "lines": true asks where, too. Before the counters, which a reset takes along. */
+static void add_profile(pg_runner *r, bool wanted, json_t *reply) {
+  const pg_device_ops *ops = r->device->ops;
+  const pg_profile *profile = wanted && ops->profile ? ops->profile(r->device) : NULL;
+  if (profile) json_object_set_new(reply, "profile", pg_json_profile(profile));
+}
+
 static pg_code op_run(pg_runner *r, const json_t *request, json_t *reply, pg_error *error) {
   int64_t set = 0, poison = 0xDEADBEEF;
   uint64_t seed = 0;
   double wall_us = 0;
+  bool lines = false;
   pg_plan plan = {0};
   pg_counters counters = {0};
   pg_code code = pg_req_integer(request, "set", 0, r->buffers.set_count - 1, &set, error);
   if (!code) code = pg_opt_integer(request, "poison", 0, UINT32_MAX, &poison, error);
+  if (!code) code = pg_opt_bool(request, "lines", &lines, error);
   if (!code) code = pg_runner_seed(request, &seed, error);
   if (!code) code = pg_plan_parse(&plan, request, r->device, r->module, &r->buffers, error);
   if (!code) code = pg_buffers_arm(&r->buffers, seed, error);
@@ -173,6 +182,7 @@ static pg_code op_run(pg_runner *r, const json_t *request, json_t *reply, pg_err
   code = run_once(r, &plan, (int)set, (uint32_t)poison, &wall_us, error);
   pg_plan_free(&plan);
   if (code) return pg_runner_fault(r, error);
+  add_profile(r, lines, reply);
   r->device->ops->counters(r->device, &counters, true);
   json_object_set_new(reply, "wall_us", json_real(wall_us));
   json_object_set_new(reply, "gpu_clock", json_boolean(r->info.gpu_clock));

@@ -34,12 +34,13 @@ end
 
 --- Open a session. Nothing is opened on the device before it is needed.
 -- @tparam table how {device = spec, timeout = seconds, budget = seconds for each arm's timing,
---   method = how to time instead of the task's own, seed =, progress = function(text)}
+--   method = how to time instead of the task's own, seed =,
+--   lines = count by line on sim:profile, progress = function(text)}
 function judge.session(how)
   local self = setmetatable({
     spec = how.device, timeout = how.timeout or 20, budget = how.budget or 0.5,
     seed = how.seed or judge.fresh_seed(), progress = how.progress or function() end,
-    method = how.method, cases = {},
+    method = how.method, lines = how.lines, cases = {},
   }, Session)
   self.builds = builds.new(compile.DEFAULT_ARCH, self.progress)
   self.sim = self.spec:match("^sim") ~= nil
@@ -162,10 +163,11 @@ function Session:prepare(arm, sets)
 end
 
 -- Run the plan once. Returns the arrays that came back, or nil and a failure.
-local function run_once(arm, poison)
-  local ran, failure = arm.runner:run(0, arm.steps, poison)
+local function run_once(arm, poison, lines)
+  local ran, failure = arm.runner:run(0, arm.steps, poison, lines)
   if not ran then return nil, failure end
   arm.wall_us, arm.counters, arm.findings = ran.wall_us, ran.counters, ran.findings
+  arm.profile = ran.profile
   return arm.runner:read(0)
 end
 
@@ -180,7 +182,7 @@ function Session:verify(arm, sets)
     return nil
   end
   local poison = timing.poison()
-  local arrays, stopped = run_once(arm, poison)
+  local arrays, stopped = run_once(arm, poison, self.lines)
   if not arrays then return show_contract(arm, stopped) end
   return self:judge(arm, arrays, poison)
 end
@@ -238,8 +240,8 @@ end
 
 -- An arm keeps its process and its module from cell to cell, and nothing else.
 local RESULTS = {
-  "cases", "checks", "facts", "failure", "failed_at", "known", "counters", "wall_us", "health",
-  "time", "samples", "speedup", "speedup_ci95", "kernel_names",
+  "cases", "checks", "facts", "failure", "failed_at", "known", "counters", "profile", "wall_us",
+  "health", "time", "samples", "speedup", "speedup_ci95", "kernel_names",
 }
 
 local function reset(arm, p, cell)

@@ -148,15 +148,16 @@ function Runner:deadline(steps)
 end
 
 --- Reset set `set`, run the plan once.
--- @treturn table {wall_us, counters, findings}; or nil and a failure
-function Runner:run(set, steps, poison)
-  local reply, failure = self:request({ op = "run", set = set, plan = steps, poison = poison },
-    self:deadline(steps))
+-- @tparam[opt] boolean lines count by source line, too (sim:profile)
+-- @treturn table {wall_us, counters, findings, profile}; or nil and a failure
+function Runner:run(set, steps, poison, lines)
+  local reply, failure = self:request({ op = "run", set = set, plan = steps, poison = poison,
+    lines = lines or false }, self:deadline(steps))
   if not reply then return nil, failure end
   failure = damage(reply)
   if failure then return nil, failure end
   return { wall_us = reply.wall_us, counters = null_free(reply.counters),
-    findings = null_free(reply.findings) }
+    findings = null_free(reply.findings), profile = reply.profile }
 end
 
 --- Fetch state and outputs of a set.

@@ -1,8 +1,10 @@
 --- `perigee run TASK...`
 -- @module perigee.cli.run
 
+local core = require "perigee.core"
 local catalogue = require "perigee.catalogue"
 local common = require "perigee.cli.common"
+local profile = require "perigee.profile"
 local report = require "perigee.report"
 local verdict = require "perigee.verdict"
 
@@ -12,6 +14,7 @@ function run.configure(parser)
   parser:argument("task", "name of a task (see perigee list) or a task file"):args("+")
   parser:option("--impl", "implementations to run (default: all)"):argname("A,B"):count("*")
   parser:option("--cell", "cells to run (default: all)"):argname("A,B"):count("*")
+  parser:flag("--annotate", "sim:profile: the kernels' source with counters beside its lines")
   common.evaluation(parser, "0.5")
 end
 
@@ -46,6 +49,10 @@ local function run_task(session, task, how, options, line)
     line:clear()
     status = common.worse(status, verdict.status(rec.verdict))
     if options.json then common.out(report.json(rec)) else view:add(rec) end
+    if not options.json and rec.counters and rec.counters.complete then
+      profile.counters(rec, common.out)
+      if options.annotate then profile.annotate(rec, common.out) end
+    end
   end)
   line:clear()
   if not options.json then view:finish() end
@@ -54,6 +61,9 @@ end
 
 --- @treturn integer exit status
 function run.main(options)
+  if options.annotate and options.device ~= "sim:profile" then
+    core.error("invalid", "--annotate needs counters by line", "add --device sim:profile")
+  end
   local how = {
     impls = common.names(options.impl), cells = common.names(options.cell),
     set = common.sets(options.set),
