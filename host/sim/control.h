@@ -15,6 +15,9 @@
   X(call)         /* a function: imm is the sim_call */                                       \
   X(call_pointer) /* the same through the addresses in a */                                   \
   X(return )                                                                                  \
+  X(mma)                                                                                      \
+  X(ldmatrix)                                                                                 \
+  X(movmatrix)                                                                                \
   X(print)       /* vprintf */                                                                \
   X(assert_fail) /* __assertfail */                                                           \
   X(trap)                                                                                     \
@@ -38,6 +41,36 @@
 #define SIM_X(name) const sim_op *sim_op_##name(sim_warp *, const sim_op *);
 SIM_CONTROL(SIM_X)
 #undef SIM_X
+
+/* sim_op.imm of mma: what a matrix multiplication is made of. */
+typedef enum sim_element {
+  SIM_F16,
+  SIM_BF16,
+  SIM_TF32,
+  SIM_F32,
+  SIM_F64,
+  SIM_S8,
+  SIM_U8,
+  SIM_S4,
+  SIM_U4,
+  SIM_S32
+} sim_element;
+typedef struct sim_mma {
+  uint8_t rows, depth, per; /* per: elements of a 32-bit register */
+  uint8_t a, b, c;          /* sim_element */
+  bool saturate;
+} sim_mma;
+/* Registers of the fragments. */
+static inline uint32_t sim_mma_b(const sim_mma *m) {
+  return m->depth / (4u * m->per);
+}
+static inline uint32_t sim_mma_a(const sim_mma *m) {
+  return sim_mma_b(m) * m->rows / 8;
+}
+static inline uint32_t sim_mma_c(const sim_mma *m) {
+  return m->c == SIM_F16 ? m->rows / 8 : m->rows / 4;
+}
+_Static_assert(sizeof(sim_mma) <= sizeof(uint64_t), "it is an immediate");
 
 /* sim_op.imm of shuffle, vote, match, redux. */
 enum { SIM_SHFL_UP, SIM_SHFL_DOWN, SIM_SHFL_BFLY, SIM_SHFL_IDX };

@@ -103,7 +103,27 @@ typedef struct lower_entry {
   bool meets; /* may wait or leave: a guard becomes a branch around it */
 } lower_entry;
 /* Each ends with a NULL opcode. */
-extern const lower_entry lower_memory_rules[], lower_special_rules[], lower_predicate_rules[];
+extern const lower_entry lower_memory_rules[], lower_special_rules[], lower_predicate_rules[],
+    lower_matrix_rules[], lower_atomic_rules[];
+/* Address register, offset and window of a memory micro-op; the space an instruction names. */
+bool lower_address(lowering *l, sim_op *op, const ptx_operand *o, ptx_space space);
+ptx_space lower_space(const ptx_instr *instr);
+void lower_describe(lowering *l, sim_op *op, ptx_type type, int count, bool store);
+void lower_watch(lowering *l);   /* what other modes want in front of an access */
+void lower_watched(lowering *l); /* and behind it */
+bool lower_orders(const ptx_instr *instr, const char *semantics);
+int lower_vector(const ptx_instr *instr); /* elements: 1, 2, 4, 8 */
+/* The i-th element of a vector operand, or the operand itself. */
+const ptx_operand *lower_element(lowering *l, const ptx_operand *o, int count, int i);
 lower_rule lower_plain; /* an instruction that is an entry of the table */
+
+/* Modifiers of memory instructions. Scopes and weak, relaxed, volatile change nothing here: every
+ * access goes to memory at once. Cache and eviction hints change only speed. */
+#define LOWER_SPACES "global shared shared::cta local const param param::entry "
+#define LOWER_ORDERS "weak relaxed volatile mmio acquire release acq_rel cta cluster gpu sys "
+#define LOWER_CACHES                                                                             \
+  "ca cg cs lu cv wb wt nc L1::evict_normal L1::evict_unchanged L1::evict_first L1::evict_last " \
+  "L1::no_allocate L2::64B L2::128B L2::256B L2::evict_last L2::evict_normal L2::evict_first "
+#define LOWER_VECTORS "v2 v4 v8 "
 
 #endif

@@ -1,4 +1,4 @@
-/* Lowering of instructions that touch memory or addresses: ld, st, atom, red, cvta, isspacep, mov.
+/* Lowering of instructions that touch memory or addresses: ld, st, cvta, isspacep, mov.
  */
 #include <stdio.h>
 #include <string.h>
@@ -7,17 +7,7 @@
 #include "lower.h"
 #include "memory.h"
 
-/* Modifiers of memory instructions. Scopes and weak, relaxed, volatile change nothing here: every
- * access goes to memory at once. Cache and eviction hints change only speed. */
-#define SPACES "global shared shared::cta local const param param::entry "
-#define ORDERS "weak relaxed volatile mmio acquire release acq_rel cta cluster gpu sys "
-#define CACHES                                                                                   \
-  "ca cg cs lu cv wb wt nc L1::evict_normal L1::evict_unchanged L1::evict_first L1::evict_last " \
-  "L1::no_allocate L2::64B L2::128B L2::256B L2::evict_last L2::evict_normal L2::evict_first "
-#define VECTORS "v2 v4 v8 "
-#define OPERATIONS "add and or xor min max inc dec exch cas noftz "
-
-static ptx_space space_of(const ptx_instr *instr) {
+ptx_space lower_space(const ptx_instr *instr) {
   for (int i = 0; i < instr->mod_count; i++) {
     const char *m = instr->mods[i];
     if (!strcmp(m, "global")) return PTX_GLOBAL;
@@ -37,7 +27,7 @@ static uint64_t window_of(ptx_space space) {
 }
 
 /* Fill address register, offset and window of a memory micro-op. */
-static bool lower_address(lowering *l, sim_op *op, const ptx_operand *o, ptx_space space) {
+bool lower_address(lowering *l, sim_op *op, const ptx_operand *o, ptx_space space) {
   /* The slot of a new constant does not move op: only micro-ops do. */
   uint32_t frame = lower_frame_base(l);
   if (o->kind != PTX_OP_ADDRESS || o->count != 1)
@@ -68,19 +58,19 @@ static bool lower_address(lowering *l, sim_op *op, const ptx_operand *o, ptx_spa
   return true;
 }
 
-static int vector_of(const ptx_instr *instr) {
+int lower_vector(const ptx_instr *instr) {
   return lower_has(instr, "v2") ? 2 : lower_has(instr, "v4") ? 4 : lower_has(instr, "v8") ? 8 : 1;
 }
 
 /* The i-th element of a vector operand, or the operand itself. */
-static const ptx_operand *element(lowering *l, const ptx_operand *o, int count, int i) {
+const ptx_operand *lower_element(lowering *l, const ptx_operand *o, int count, int i) {
   if (count == 1) return o;
   if (o->kind == PTX_OP_VECTOR && o->count == count) return &o->items[i];
   lower_fail(l, PG_SYNTAX, "'%s': expected a vector of %d elements", lower_instr(l)->text, count);
   return o;
 }
 
-static bool orders(const ptx_instr *instr, const char *semantics) {
+bool lower_orders(const ptx_instr *instr, const char *semantics) {
   return lower_has(instr, semantics) || lower_has(instr, "acq_rel") || lower_has(instr, "sc");
 }
 
@@ -92,17 +82,17 @@ static uint32_t access_flags(const ptx_instr *instr) {
   for (size_t i = 0; i < sizeof strong / sizeof *strong; i++)
     flags |= lower_has(instr, strong[i]) ? SIM_STRONG : 0;
   if (!strcmp(instr->opcode, "st")) flags |= SIM_STORE;
-  if (orders(instr, "release")) flags |= SIM_RELEASE;
-  if (orders(instr, "acquire")) flags |= SIM_ACQUIRE;
+  if (lower_orders(instr, "release")) flags |= SIM_RELEASE;
+  if (lower_orders(instr, "acquire")) flags |= SIM_ACQUIRE;
   if (lower_has(instr, "cta")) flags |= SIM_CTA;
   if (instr->guard >= 0) flags |= SIM_GUARDED;
   return flags;
 }
 
 /* sim:profile counts and sim:check judges in front of the access, which must follow directly. */
-static void count_access(lowering *l) {
+void lower_watch(lowering *l) {
   const ptx_instr *instr = lower_instr(l);
-  ptx_space space = space_of(instr);
+  ptx_space space = lower_space(instr);
   bool past_l1 = lower_has(instr, "cg") || lower_has(instr, "cv") || lower_has(instr, "relaxed") ||
                  lower_has(instr, "acquire") || lower_has(instr, "volatile");
   if (l->program->profile) lower_emit(l, sim_op_count_memory)->imm = past_l1;
@@ -113,7 +103,7 @@ static void count_access(lowering *l) {
 }
 
 /* sim:check: what a strong read brings is known behind it. */
-static void count_result(lowering *l) {
+void lower_watched(lowering *l) {
   uint32_t flags = access_flags(lower_instr(l));
   if (!l->program->check || !(flags & SIM_STRONG)) return;
   lower_emit(l, sim_op_checked)->imm = flags;
@@ -129,7 +119,7 @@ static const sim_entry *memory_entry(lowering *l, const char *verb, ptx_type typ
   return e;
 }
 
-static void describe_access(lowering *l, sim_op *op, ptx_type type, int count, bool store) {
+void lower_describe(lowering *l, sim_op *op, ptx_type type, int count, bool store) {
   op->bytes = (uint8_t)ptx_type_bytes(type);
   op->count = (uint8_t)count;
   op->store = store;
@@ -137,113 +127,63 @@ static void describe_access(lowering *l, sim_op *op, ptx_type type, int count, b
 }
 
 static bool lower_load(lowering *l, const ptx_instr *instr) {
-  if (!lower_known(l, SPACES ORDERS CACHES VECTORS)) return false;
+  if (!lower_known(l, LOWER_SPACES LOWER_ORDERS LOWER_CACHES LOWER_VECTORS)) return false;
   ptx_type type = lower_type(instr);
-  int count = vector_of(instr);
+  int count = lower_vector(instr);
   const sim_entry *entry = memory_entry(l, "ld", type, true);
   if (!entry || !lower_operands(l, 2, 2)) return false;
   uint32_t d[8] = {0}, wide[8] = {0};
   for (int i = 0; i < count; i++) {
-    const ptx_operand *o = element(l, &instr->operands[0], count, i);
+    const ptx_operand *o = lower_element(l, &instr->operands[0], count, i);
     if (l->code) return false;
     d[i] = o->kind == PTX_OP_SINK && count > 1 ? 0 : lower_dest(l, o, entry->shape[0], &wide[i]);
   }
-  count_access(l);
+  lower_watch(l);
   for (int i = 0; i < count; i++) {
     sim_op *op = lower_emit(l, entry->fn);
     op->d = d[i];
     if (i) continue;
-    describe_access(l, op, type, count, false);
-    if (!lower_address(l, op, &instr->operands[1], space_of(instr))) return false;
+    lower_describe(l, op, type, count, false);
+    if (!lower_address(l, op, &instr->operands[1], lower_space(instr))) return false;
   }
   for (int i = 0; i < count; i++)
     lower_widen(l, wide[i], d[i],
                 entry->shape[0] == '4' && (type == PTX_S8 || type == PTX_S16 || type == PTX_S32));
-  count_result(l);
+  lower_watched(l);
   if (lower_has(instr, "acquire")) lower_emit(l, sim_op_fence);
   return !l->code;
 }
 
 static bool lower_store(lowering *l, const ptx_instr *instr) {
-  if (!lower_known(l, SPACES ORDERS CACHES VECTORS)) return false;
+  if (!lower_known(l, LOWER_SPACES LOWER_ORDERS LOWER_CACHES LOWER_VECTORS)) return false;
   ptx_type type = lower_type(instr);
-  int count = vector_of(instr);
+  int count = lower_vector(instr);
   const sim_entry *entry = memory_entry(l, "st", type, false);
   if (!entry || !lower_operands(l, 2, 2)) return false;
   uint32_t b[8] = {0};
   for (int i = 0; i < count; i++) {
-    const ptx_operand *o = element(l, &instr->operands[1], count, i);
+    const ptx_operand *o = lower_element(l, &instr->operands[1], count, i);
     if (l->code) return false;
     b[i] = lower_source(l, o, entry->shape[0]);
   }
   if (lower_has(instr, "release")) lower_emit(l, sim_op_fence);
-  count_access(l);
+  lower_watch(l);
   for (int i = 0; i < count; i++) {
     sim_op *op = lower_emit(l, entry->fn);
     op->b = b[i];
     if (i) continue;
-    describe_access(l, op, type, count, true);
-    if (!lower_address(l, op, &instr->operands[0], space_of(instr))) return false;
+    lower_describe(l, op, type, count, true);
+    if (!lower_address(l, op, &instr->operands[0], lower_space(instr))) return false;
   }
-  return !l->code;
-}
-
-static const char *atomic_operation(const ptx_instr *instr) {
-  static const char *const names[] = {"add", "and", "or",  "xor",  "min",
-                                      "max", "inc", "dec", "exch", "cas"};
-  for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-    if (lower_has(instr, names[i])) return names[i];
-  }
-  return "?";
-}
-
-static const sim_entry *atomic_entry(const ptx_instr *instr, ptx_type type) {
-  char key[40];
-  const char *operation = atomic_operation(instr);
-  if (vector_of(instr) > 1) return NULL;
-  snprintf(key, sizeof key, "atom_%s_%s", operation, ptx_type_name(type));
-  const sim_entry *e = sim_find_entry(key);
-  /* 16-bit and packed floats have no entry of their own size's integers: b32 would add wrongly. */
-  if (e || type == PTX_F16X2 || type == PTX_BF16X2) return e;
-  snprintf(key, sizeof key, "atom_%s_b%u", operation, ptx_type_bytes(type) * 8);
-  return sim_find_entry(key);
-}
-
-/* atom d, [a], b{, c} and red [a], b. */
-static bool lower_atomic(lowering *l, const ptx_instr *instr) {
-  if (!lower_known(l, SPACES ORDERS CACHES VECTORS OPERATIONS)) return false;
-  bool has_result = strcmp(instr->opcode, "atom") == 0;
-  ptx_type type = lower_type(instr);
-  const sim_entry *entry = atomic_entry(instr, type);
-  if (!entry) return lower_unsupported(l, NULL);
-  int first = has_result ? 1 : 0, n = (int)strlen(entry->shape) - 1;
-  if (!lower_operands(l, first + 1 + n, first + 1 + n)) return false;
-  uint32_t wide = 0, d = 0;
-  bool sink = !has_result || instr->operands[0].kind == PTX_OP_SINK;
-  if (!sink) d = lower_dest(l, &instr->operands[0], entry->shape[0], &wide);
-  uint32_t b = lower_source(l, &instr->operands[first + 1], entry->shape[1]);
-  uint32_t c = n == 2 ? lower_source(l, &instr->operands[first + 2], entry->shape[2]) : 0;
-  if (orders(instr, "release")) lower_emit(l, sim_op_fence);
-  count_access(l);
-  sim_op *op = lower_emit(l, entry->fn);
-  op->d = d;
-  op->b = b;
-  op->c = c;
-  op->e = 1; /* marks an atomic for the counters */
-  describe_access(l, op, type, 1, true);
-  if (!lower_address(l, op, &instr->operands[first], space_of(instr))) return false;
-  lower_widen(l, wide, d, false);
-  count_result(l);
-  if (orders(instr, "acquire")) lower_emit(l, sim_op_fence);
   return !l->code;
 }
 
 /* cvta.space.u64: space address -> generic; cvta.to.space.u64: the reverse. */
 static bool lower_cvta(lowering *l, const ptx_instr *instr) {
-  if (!lower_known(l, "to " SPACES)) return false;
+  if (!lower_known(l, "to " LOWER_SPACES)) return false;
   if (!lower_operands(l, 2, 2)) return false;
   if (lower_type(instr) != PTX_U64) return lower_unsupported(l, "32-bit generic addresses");
-  uint64_t window = window_of(space_of(instr));
+  uint64_t window = window_of(lower_space(instr));
   uint32_t wide;
   uint32_t a = lower_source(l, &instr->operands[1], '8');
   uint32_t d = lower_dest(l, &instr->operands[0], '8', &wide);
@@ -254,9 +194,9 @@ static bool lower_cvta(lowering *l, const ptx_instr *instr) {
 }
 
 static bool lower_isspacep(lowering *l, const ptx_instr *instr) {
-  if (!lower_known(l, SPACES)) return false;
+  if (!lower_known(l, LOWER_SPACES)) return false;
   if (!lower_operands(l, 2, 2)) return false;
-  ptx_space space = space_of(instr);
+  ptx_space space = lower_space(instr);
   uint32_t wide, temp = lower_temp(l, '8');
   uint32_t a = lower_source(l, &instr->operands[1], '8');
   uint32_t d = lower_dest(l, &instr->operands[0], 'p', &wide);
@@ -364,8 +304,6 @@ static bool lower_nothing(lowering *l, const ptx_instr *instr) {
 const lower_entry lower_memory_rules[] = {{"ld", lower_load, false},
                                           {"ldu", lower_load, false},
                                           {"st", lower_store, false},
-                                          {"atom", lower_atomic, false},
-                                          {"red", lower_atomic, false},
                                           {"cvta", lower_cvta, false},
                                           {"mov", lower_mov, false},
                                           {"isspacep", lower_isspacep, false},
