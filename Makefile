@@ -10,6 +10,10 @@
 SHELL := /bin/bash
 .DEFAULT_GOAL := build
 VERSION := 0.1.0
+# All cores, unless the user says -j.
+ifeq ($(MAKELEVEL)$(findstring -j,$(MAKEFLAGS)),0)
+MAKEFLAGS += -j$(shell nproc)
+endif
 BUILD ?= build
 PREFIX ?= /usr/local
 ARCH := $(shell uname -m)
@@ -50,16 +54,13 @@ CTESTS := $(patsubst tests/c/%.c,$(BUILD)/tests/%,$(wildcard tests/c/test_*.c))
 # Programs of tests/gpu; check_abi.c there is only compiled.
 GPUTESTS := $(patsubst tests/gpu/%.c,$(BUILD)/tests/gpu/%,$(filter-out %/check_abi.c,$(wildcard tests/gpu/*.c)))
 
-# For sub-makes that build something whole: all cores, whatever -j the user gave this one.
-PARALLEL = $(MAKE) -s --no-print-directory $$([[ $$MAKEFLAGS == *-j* ]] || echo -j$$(nproc))
-
 # ---- use ------------------------------------------------------------------------------------------------------------
 
 TASKS ?= hash/tsdf_allocate hash/tsdf_update hash/tsdf_fuse vector/saxpy
 
 .PHONY: run
 run: deps-run ## install what is missing, build, run the benchmarks (TASKS="..." ARGS="...")
-	+@$(PARALLEL) build
+	@$(MAKE) -s --no-print-directory build
 	@$(BUILD)/perigee run $(TASKS) $(ARGS)
 
 .PHONY: test
@@ -88,7 +89,7 @@ SANITIZE := -fsanitize=address,undefined -fno-omit-frame-pointer -fno-sanitize-r
 .PHONY: asan
 asan: ## the same in build/asan, with AddressSanitizer and UBSan
 	@mkdir -p $(BUILD)/asan && ln -sfn ../deps $(BUILD)/asan/deps
-	+@$(PARALLEL) BUILD=$(BUILD)/asan CFLAGS="-O1 -g" VEC_FLAGS=-O0 SAN="$(SANITIZE)" build tests
+	@$(MAKE) -s --no-print-directory BUILD=$(BUILD)/asan CFLAGS="-O1 -g" VEC_FLAGS=-O0 SAN="$(SANITIZE)" build tests
 
 # Each tests/fuzz/fuzz_NAME.c has LLVMFuzzerTestOneInput and reads PTX. Seeds stay as they are; finds go to build/fuzz.
 FUZZERS := $(patsubst tests/fuzz/fuzz_%.c,%,$(wildcard tests/fuzz/fuzz_*.c))
@@ -98,7 +99,7 @@ FUZZ_SECONDS ?= 30
 
 .PHONY: fuzz run-fuzzers
 fuzz: ## fuzz what reads foreign bytes, FUZZ_SECONDS=30 in all (needs clang)
-	+@$(PARALLEL) BUILD=$(BUILD)/fuzz CC=clang CFLAGS="-O1 -g" VEC_FLAGS="-O1 -fno-sanitize=undefined" \
+	@$(MAKE) -s --no-print-directory BUILD=$(BUILD)/fuzz CC=clang CFLAGS="-O1 -g" VEC_FLAGS="-O1 -fno-sanitize=undefined" \
 	  SAN="$(SANITIZE) -fsanitize=fuzzer-no-link" run-fuzzers
 
 run-fuzzers: $(FUZZERS:%=$(BUILD)/fuzz_%)
