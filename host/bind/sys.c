@@ -1,6 +1,7 @@
 /* The system as Lua needs it: files, folders, clocks, the terminal.
  * What can fail for reasons outside the program gives nil and an error table; wrong arguments
  * raise. */
+#include "../parallel.h"
 #include "bind.h"
 #include "value.h"
 
@@ -8,7 +9,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -233,12 +233,8 @@ static int sys_isatty(lua_State *L) {
   return 1;
 }
 
-/* Processors that this process may use, which a container or taskset may have cut down. */
 static int sys_cpu_count(lua_State *L) {
-  cpu_set_t set;
-  long count =
-      sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : sysconf(_SC_NPROCESSORS_ONLN);
-  lua_pushinteger(L, count > 0 ? count : 1);
+  lua_pushinteger(L, pg_cores());
   return 1;
 }
 

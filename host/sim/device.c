@@ -3,8 +3,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
+#include "../parallel.h"
 #include "../ptx_scan.h"
 #include "exec.h"
 #include "isa.h"
@@ -377,10 +377,9 @@ static pg_code add_ranges(sim_launch *l, sim_ranges *ranges, pg_error *error) {
 }
 
 static int worker_count(const sim_device *d, uint64_t blocks) {
-  long n = d->options.workers > 0 ? d->options.workers : sysconf(_SC_NPROCESSORS_ONLN);
-  if (n < 1) n = 1;
+  int n = d->options.workers > 0 ? d->options.workers : pg_cores();
   if (n > 256) n = 256;
-  return blocks < (uint64_t)n ? (int)blocks : (int)n;
+  return blocks < (uint64_t)n ? (int)blocks : n;
 }
 
 static pg_code check_cooperative(const pg_launch *launch, const sim_launch *l, pg_error *error) {
