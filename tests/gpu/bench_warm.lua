@@ -1,6 +1,6 @@
 -- End-to-end time of candidates in a process that has already judged one, each with a source of its
--- own: compiled, checked and timed. As between two attempts of an author, the next runner process
--- has started meanwhile. perigee tests/gpu/bench_warm.lua DEVICE CANDIDATE.cu
+-- own: compiled, checked and timed. As between two attempts of an author, the next processes have
+-- started meanwhile. perigee tests/gpu/bench_warm.lua DEVICE CANDIDATE.cu
 local core = require "perigee.core"
 local catalogue = require "perigee.catalogue"
 local impl = require "perigee.impl"
@@ -19,7 +19,7 @@ local session <close> = judge.session { device = device, budget = 0.2 }
 local seconds = {}
 for i = 0, COUNT do
   local file = ("%s/candidate%d.cu"):format(folder, i)
-  session.pool:fill(1)
+  session:stand_by(1)
   session.pool:settle()
   core.write_file(file, ("%s\n// candidate %d of process %d\n"):format(source, i, core.getpid()))
   local started = core.now()
