@@ -3,6 +3,7 @@
 -- @module perigee.impl
 
 local core = require "perigee.core"
+local errors = require "perigee.errors"
 local files = require "perigee.files"
 
 local impl = {}
@@ -50,6 +51,19 @@ function impl.options(how, where)
   return options
 end
 
+--- What a field gives that is a table or a function of the parameters; nil when it is absent.
+-- @raise what the function raises, with the field's name; "invalid" when it returns no table
+function impl.field(one, name, p)
+  local given = one[name]
+  if type(given) ~= "function" then return given end
+  local value = errors.call(name, one.where, given, p)
+  if value ~= nil and type(value) ~= "table" then
+    core.error("invalid", ("%s: expected a table, got %s"):format(name, type(value)), nil,
+      one.where)
+  end
+  return value
+end
+
 --- Folders that a task's relative paths are looked up in.
 function impl.folders(task)
   local root = task.root or "."
@@ -80,7 +94,8 @@ function impl.resolve(task, declared)
   }
 end
 
---- A candidate: one source file run with the task's own launch.
+--- A candidate: one source file run with the task's own launch. It has no `where`: mistakes of a
+-- launch or a signature are the task's.
 function impl.candidate(path)
   if files.is_folder(path) then
     core.error("unsupported",
@@ -89,7 +104,7 @@ function impl.candidate(path)
   end
   local lang = language_of(path, path)
   local found = files.find(path, { "." })
-  return { name = files.basename(path), lang = lang, path = found, shown = path, where = path }
+  return { name = files.basename(path), lang = lang, path = found, shown = path }
 end
 
 -- Sources travel as JSON, which holds UTF-8 only: what is no text, as in comments of old encodings,
@@ -102,8 +117,7 @@ end
 --- What to compile for parameters p: macros may depend on them.
 -- @treturn table {source, name, options, expressions, lang}
 function impl.request(one, p)
-  local define = one.define
-  if type(define) == "function" then define = define(p) end
+  local define = impl.field(one, "define", p)
   local include = { files.dirname(one.path) }
   for _, folder in ipairs(one.include or {}) do include[#include + 1] = folder end
   local kernel = type(one.kernel) == "string" and not one.kernel:find("%(") and one.kernel or nil

@@ -107,7 +107,8 @@ end
 -- Others wait for the block of that claim for ever.
 function TestFaults:test_a_claim_that_is_undone()
   changed("tsdf.cuh", "const int block = place < pool.capacity ? place : kDropped;",
-    "if (place >= pool.capacity) { entry->key = kEmpty; return kPending; }\nconst int block = place;")
+    "if (place >= pool.capacity) { entry->key = kEmpty; return kPending; }\n"
+      .. "const int block = place;")
   assert_fails("allocate", "time limit", "timeout")
 end
 
