@@ -14,15 +14,15 @@ local LANGUAGES = { cu = "cuda", ptx = "ptx" }
 local LATER = { rs = "Rust", py = "Triton" }
 
 -- The language of a file, by its extension.
-local function language_of(path, where)
+local function language_of(path)
   local extension = files.extension(path)
   if LANGUAGES[extension] then return LANGUAGES[extension] end
   if LATER[extension] then
     core.error("unsupported", ("%s candidates are not in this version"):format(LATER[extension]),
-      "compile it to PTX and give the .ptx file", where)
+      "compile it to PTX and give the .ptx file", path)
   end
   core.error("invalid", ("cannot tell the language of '%s'"):format(path),
-    "expected a .cu or .ptx file", where)
+    "expected a .cu or .ptx file")
 end
 
 local function define_options(define, options, where)
@@ -102,7 +102,7 @@ function impl.candidate(path)
       ("'%s' is a folder; candidates of several files are not in this version"):format(
       path), "give one .cu or .ptx file")
   end
-  local lang = language_of(path, path)
+  local lang = language_of(path)
   local found = files.find(path, { "." })
   return { name = files.basename(path), lang = lang, path = found, shown = path }
 end

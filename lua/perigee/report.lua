@@ -185,24 +185,29 @@ function Run:add(rec)
   self.last = rec.verdict == "passed" and rec or self.last
 end
 
--- Cells that were not asked for by name and that this machine cannot run, a line for each reason.
-local function say_missing(self)
-  local names, reasons = {}, {}
-  for _, cell in ipairs(self.how.missing or {}) do
+--- Cells that were not asked for by name and that this machine cannot run, a line for each reason.
+-- @tparam table missing what Task:missing_cells returned
+-- @treturn table lines
+function report.missing(missing)
+  local names, reasons, lines = {}, {}, {}
+  for _, cell in ipairs(missing) do
     if not names[cell.reason] then
       names[cell.reason] = {}
       reasons[#reasons + 1] = cell.reason
     end
     table.insert(names[cell.reason], cell.name)
   end
-  for _, reason in ipairs(reasons) do
-    self.out(("  not run: %s: %s"):format(table.concat(names[reason], ", "), reason))
+  for i, reason in ipairs(reasons) do
+    lines[i] = ("not run: %s: %s"):format(table.concat(names[reason], ", "), reason)
   end
+  return lines
 end
 
 --- Print the legend.
 function Run:finish()
-  if self.headed then say_missing(self) end
+  local missing = report.missing(self.how.missing or {})
+  if #missing > 0 then self.out(self.headed and "" or self.task.name) end
+  for _, line in ipairs(missing) do self.out("  " .. line) end
   if not self.last then return end
   self.out("")
   local lines = self.how.simulated and explain.simulated_legend(self.shown) or {}
