@@ -51,6 +51,28 @@ check "quietly" "$(cat "$top/head" "$top/errors")" 1
 check "even where the signal was ignored" $? 141
 check "a full disk is an error" "$("$perigee" "$(script 'print(1)')" 2>&1 >/dev/full; echo "status $?")" \
   "perigee: cannot write the output: No space left on device*status 2"
+# The first thing opened would become descriptor 1, were it free: here the socket to the worker.
+worker_speaks="$core
+local file = io.open('$top/reply', 'w')
+local w = core.worker('runner')
+io.write(('x'):rep(1 << 16)) io.flush()
+file:write(w:call('{\"op\":\"none\"}', 10) or 'no reply') file:close() io.write('x')"
+for closed in '>&-' '<&- >&-' '2>&-' '<&- >&- 2>&-'; do
+  rm -f "$top/reply"
+  eval "'$perigee' '$(script "$worker_speaks")' $closed" >/dev/null 2>&1
+  check "a worker hears nothing of what is printed with $closed" "$(cat "$top/reply")" '*a runner has no request*'
+done
+check "a closed standard output is an error" "$({ "$perigee" "$(script 'print(1)')" >&-; } 2>&1; echo "status $?")" \
+  "perigee: cannot write the output: Bad file descriptor*status 2"
+check "how a worker died is known where SIGCHLD was ignored" \
+  "$(run env --ignore-signal=CHLD "$perigee" "$(script "$core
+local w = core.worker('runner')
+os.execute('kill -9 ' .. w:pid())
+print(select(2, w:call('{}', 10)).message)")")" "*was killed by signal 9 (SIGKILL, Killed)*status 0"
+(ulimit -v 400000; "$perigee" --version) >/dev/null 2>&1 && # not with AddressSanitizer
+  check "out of memory is status 3" \
+  "$(ulimit -v 400000; run "$perigee" "$(script 'local t = {} for i = 1, 1e9 do t[i] = tostring(i) end')")" \
+  "perigee: *memory*status 3"
 check "a script sees its arguments" "$(run "$perigee" "$(script 'print(arg[1], arg[2], #arg)')" a "b c")" \
   "a*b c*2*status 0"
 finish
