@@ -18,14 +18,13 @@ local GRACE_S = 10 -- the simulator keeps its own limit and says where the kerne
 local ALIGN = 256
 
 --- Start a runner and let it open the device; `ready` waits for that.
--- @tparam string spec "cuda:0", "sim:check", ...
--- @tparam table how {timeout = seconds a kernel may run, seed =, workers =}
+-- @tparam string spec "cuda:0", "sim:check", "sim:check,seed=7", ...
+-- @tparam table how {timeout = seconds a kernel may run}
 function runner.start(spec, how)
   local self = setmetatable({ spec = spec, timeout = how.timeout, sim = spec:match("^sim") ~= nil },
     Runner)
   self.worker = worker.start("runner")
-  self.worker:post({ op = "open", device = spec, limit_s = how.timeout, workers = how.workers or 0,
-    seed = how.seed or 1 }, OPEN_S)
+  self.worker:post({ op = "open", device = spec, limit_s = how.timeout }, OPEN_S)
   return self
 end
 

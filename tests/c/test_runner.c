@@ -406,7 +406,7 @@ static void mutate(json_t *json, uint64_t *s) {
 }
 
 static const char *seeds[] = {
-    "{\"op\":\"open\",\"device\":\"fake\",\"limit_s\":1,\"workers\":0,\"seed\":1}",
+    "{\"op\":\"open\",\"device\":\"fake\",\"limit_s\":1}",
     "{\"op\":\"load\",\"image\":\"fake\",\"name\":\"x\"}",
     "{\"op\":\"buffers\",\"sets\":2,\"buffers\":[{\"name\":\"x\",\"bytes\":64,\"role\":\"input\","
     "\"at\":0},"
