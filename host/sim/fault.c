@@ -80,7 +80,7 @@ static void measure(pg_fault *f, const sim_launch *launch) {
 static void add_allocation(text *t, const pg_fault *f, const sim_launch *launch) {
   char ghost[96];
   const char *name = f->allocation[0] ? f->allocation : "an unnamed allocation";
-  if (!f->allocation_bytes) {
+  if (!f->allocation_base) {
     add(t, "\n  there is no allocation near it");
   } else if (f->distance < 0) {
     add(t, "\n  %lld bytes before the start of %s (%llu bytes)", (long long)-f->distance, name,
