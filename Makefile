@@ -165,7 +165,7 @@ $(BUILD)/tests/gpu/%: tests/gpu/%.c $(CORE) $(BUILD)/flags
 	@$(CC) $(ALL_CFLAGS) -Ihost -MMD -MP -o $@ $< $(CORE) -rdynamic $(LIBS)
 
 # A driver whose GPU is the simulator, and an NVML that goes with it: tests/shell/test_gpu_path.sh.
-SHIM_OBJECTS := $(filter $(BUILD)/obj/sim/%,$(OBJECTS)) $(addprefix $(BUILD)/obj/,dtype.o error.o narrow.o ptx_scan.o)
+SHIM_OBJECTS := $(filter $(BUILD)/obj/sim/%,$(OBJECTS)) $(addprefix $(BUILD)/obj/,dtype.o error.o narrow.o nearest.o ptx_scan.o)
 $(BUILD)/tests/shim/lib%.so.1: tests/shim/lib%.c $(SHIM_OBJECTS) $(BUILD)/flags
 	@mkdir -p $(@D)
 	@$(CC) $(ALL_CFLAGS) -Ihost -shared -Wl,-Bsymbolic,-z,defs -o $@ $< $(SHIM_OBJECTS) -lm -lpthread
