@@ -125,12 +125,12 @@ end
 local function damage(reply)
   local canary = null_free(reply.canary)
   if canary then
-    local text = ("wrote %s buffer %s: the red zone is changed %d bytes from it"):format(
-      canary.side == "before" and "before the start of" or "past the end of", canary.buffer,
-      canary.offset or 0)
-    return { verdict = "out_of_bounds", reason = text, findings = { {
-      kind = "out_of_bounds", text = text, allocation = canary.buffer, distance = canary.offset,
-    } } }
+    local found = { kind = "out_of_bounds", text = canary.text }
+    if canary.side ~= "master" then -- which belongs to no buffer that the candidate knows
+      found.allocation = canary.buffer
+      found.distance = canary.side == "before" and -canary.offset or canary.offset
+    end
+    return { verdict = "out_of_bounds", reason = canary.text, findings = { found } }
   end
   local changed = null_free(reply.inputs_changed)
   if changed and #changed > 0 then
