@@ -73,6 +73,17 @@ print(select(2, w:call('{}', 10)).message)")")" "*was killed by signal 9 (SIGKIL
   check "out of memory is status 3" \
   "$(ulimit -v 400000; run "$perigee" "$(script 'local t = {} for i = 1, 1e9 do t[i] = tostring(i) end')")" \
   "perigee: *memory*status 3"
+# A container of 400 MiB, of which 50 MiB are anonymous and 50 MiB shared memory.
+container=(unshare -rm bash -c 'mount -t tmpfs tmpfs /sys/fs/cgroup && echo $((400 << 20)) >/sys/fs/cgroup/memory.max &&
+  printf "anon %d\nfile 1\nshmem %d\n" $((50 << 20)) $((50 << 20)) >/sys/fs/cgroup/memory.stat && exec "$@"' bash)
+if "${container[@]}" true 2>/dev/null; then
+  check "memory beyond a container's limit is refused, not taken" \
+    "$(run "${container[@]}" "$perigee" "$(script "$core
+local w = core.worker('runner')
+for _, mib in ipairs { 290, 310 } do
+  print(mib, (pcall(core.array, 'u8', mib << 20)), (pcall(w.share, w, mib << 20)))
+end")")" "290*true*true*310*false*false*status 0"
+fi
 check "a script sees its arguments" "$(run "$perigee" "$(script 'print(arg[1], arg[2], #arg)')" a "b c")" \
   "a*b c*2*status 0"
 finish
