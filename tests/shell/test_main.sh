@@ -74,6 +74,7 @@ print(select(2, w:call('{}', 10)).message)")")" "*was killed by signal 9 (SIGKIL
   "$(ulimit -v 400000; run "$perigee" "$(script 'local t = {} for i = 1, 1e9 do t[i] = tostring(i) end')")" \
   "perigee: *memory*status 3"
 # A container of 400 MiB, of which 50 MiB are anonymous and 50 MiB shared memory.
+# shellcheck disable=SC2016
 container=(unshare -rm bash -c 'mount -t tmpfs tmpfs /sys/fs/cgroup && echo $((400 << 20)) >/sys/fs/cgroup/memory.max &&
   printf "anon %d\nfile 1\nshmem %d\n" $((50 << 20)) $((50 << 20)) >/sys/fs/cgroup/memory.stat && exec "$@"' bash)
 if "${container[@]}" true 2>/dev/null; then
