@@ -197,6 +197,12 @@ function Runner:sandbox()
   return self.worker:sandbox()
 end
 
+--- Kill the process without waiting: it may take its time to give the device back. `close` follows.
+function Runner:stop()
+  self.dead = true
+  self.worker:stop()
+end
+
 --- End the process.
 function Runner:close()
   self.dead = true

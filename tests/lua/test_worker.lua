@@ -46,6 +46,16 @@ function TestWorker:test_a_compiler_can_be_prepared()
   end
 end
 
+function TestWorker:test_stop_does_not_wait_and_kill_does()
+  local w <close> = spawn()
+  w:stop()
+  local reply, e = w:call('{"op":"hello"}', 60)
+  lu.assertNil(reply)
+  lu.assertEquals(e.code, "crashed")
+  w:kill()
+  lu.assertNil(w:pid())
+end
+
 function TestWorker:test_misuse_is_raised()
   lu.assertEquals(caught(core.worker, "gardener").code, "invalid")
   lu.assertEquals(caught(core.worker).code, "invalid")
