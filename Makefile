@@ -93,8 +93,8 @@ asan: ## the same in build/asan, with AddressSanitizer and UBSan
 
 # Each tests/fuzz/fuzz_NAME.c has LLVMFuzzerTestOneInput and reads PTX. Seeds stay as they are; finds go to build/fuzz.
 FUZZERS := $(patsubst tests/fuzz/fuzz_%.c,%,$(wildcard tests/fuzz/fuzz_*.c))
-FUZZ_CORE := $(filter $(BUILD)/obj/sim/%,$(CORE)) \
-             $(patsubst host/%.c,$(BUILD)/obj/%.o,$(filter-out host/main.c host/device.c,$(wildcard host/*.c)))
+SIM_CORE := $(filter $(BUILD)/obj/sim/%,$(CORE)) \
+            $(patsubst host/%.c,$(BUILD)/obj/%.o,$(filter-out host/main.c host/device.c,$(wildcard host/*.c)))
 FUZZ_SECONDS ?= 30
 
 .PHONY: fuzz run-fuzzers
@@ -110,8 +110,8 @@ run-fuzzers: $(FUZZERS:%=$(BUILD)/fuzz_%)
 	    $(BUILD)/corpus/$$name $$(ls -d tests/fuzz/corpus/$$name) tests/ptx || exit; \
 	done
 
-$(BUILD)/fuzz_%: tests/fuzz/fuzz_%.c $(FUZZ_CORE) $(BUILD)/flags
-	@$(CC) $(ALL_CFLAGS) -fsanitize=fuzzer -Ihost -Itests/c -MMD -MP -o $@ $< $(FUZZ_CORE) $(LIBS)
+$(BUILD)/fuzz_%: tests/fuzz/fuzz_%.c $(SIM_CORE) $(BUILD)/flags
+	@$(CC) $(ALL_CFLAGS) -fsanitize=fuzzer -Ihost -Itests/c -MMD -MP -o $@ $< $(SIM_CORE) $(LIBS)
 
 # Compiler and flags are a prerequisite of every object: other flags build anew, the same flags build nothing.
 FLAGS := $(CC) $(ALL_CFLAGS) $(EXTRA_CFLAGS) $(VEC_FLAGS) $(ARCHIVES)
@@ -165,7 +165,7 @@ $(BUILD)/tests/gpu/%: tests/gpu/%.c $(CORE) $(BUILD)/flags
 	@$(CC) $(ALL_CFLAGS) -Ihost -MMD -MP -o $@ $< $(CORE) -rdynamic $(LIBS)
 
 # A driver whose GPU is the simulator, and an NVML that goes with it: tests/shell/test_gpu_path.sh.
-SHIM_OBJECTS := $(filter $(BUILD)/obj/sim/%,$(OBJECTS)) $(addprefix $(BUILD)/obj/,dtype.o error.o narrow.o nearest.o ptx_scan.o)
+SHIM_OBJECTS := $(filter-out %/hash.o,$(SIM_CORE))
 $(BUILD)/tests/shim/lib%.so.1: tests/shim/lib%.c $(SHIM_OBJECTS) $(BUILD)/flags
 	@mkdir -p $(@D)
 	@$(CC) $(ALL_CFLAGS) -Ihost -shared -Wl,-Bsymbolic,-z,defs -o $@ $< $(SHIM_OBJECTS) -lm -lpthread
