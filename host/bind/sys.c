@@ -4,6 +4,7 @@
 #include "../parallel.h"
 #include "bind.h"
 #include "value.h"
+#include "../parallel.h"
 
 #include <dirent.h>
 #include <errno.h>

@@ -94,12 +94,16 @@ static pg_code list_kernels(pg_runner *r, pg_module *module, json_t *list, pg_er
   const char *name;
   pg_kernel *kernel;
   pg_kernel_info info;
-  for (int i = 0; i < KERNELS_MOST && (name = d->ops->kernel_name(d, module, i)); i++) {
+  for (int i = 0; (name = d->ops->kernel_name(d, module, i)); i++) {
     memset(&info, 0, sizeof info);
+    if (i == KERNELS_MOST)
+      return pg_fail(error, PG_RANGE, "the module has more than %d kernels", KERNELS_MOST);
     pg_code code = d->ops->kernel(d, module, name, &kernel, error);
     if (!code) code = d->ops->kernel_info(d, kernel, &info, error);
     if (code) return code;
-    json_array_append_new(list, pg_json_kernel(&info));
+    json_t *kernel_json = pg_json_kernel(&info); /* whose name may be cut */
+    json_object_set_new(kernel_json, "name", pg_json_text(name, SIZE_MAX - 64));
+    json_array_append_new(list, kernel_json);
   }
   return PG_OK;
 }
