@@ -126,6 +126,7 @@ $(BUILD)/perigee: $(OBJECTS)
 # Asked once: says which packages are missing, instead of a compiler that finds no header.
 $(BUILD)/ready:
 	@CC="$(CC)" .ci/deps --check build
+	@echo "building in $(BUILD)/ with $(CC), about a minute of one core"
 	@touch $@
 
 $(BUILD)/obj/%.o: host/%.c $(BUILD)/flags | $(BUILD)/ready
