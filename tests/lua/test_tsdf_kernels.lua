@@ -64,6 +64,10 @@ end
 
 TestFaults = {}
 
+function TestFaults:setUp()
+  if not core.compiler_info() then lu.skip("no NVRTC on this machine") end
+end
+
 local folder = os.tmpname()
 os.remove(folder)
 core.mkdir_all(folder)
