@@ -34,8 +34,12 @@ check "an error is message, place and hint, without a traceback" \
 status 2"
 check "what the machine lacks is status 3" \
   "$(run "$perigee" "$(script "$core core.error('environment', 'no GPU')")")" "perigee: no GPU*status 3"
-check "any other error has a traceback" "$(run "$perigee" "$(script "local t = nil; return t.x")")" \
-  "perigee: *script.lua:1: attempt to index a nil value*stack traceback:*status 2"
+check "what a script raises has its place" "$(run "$perigee" "$(script "local t = nil; return t.x")")" \
+  "perigee: attempt to index a nil value*script.lua:1)*status 2"
+mkdir -p "$top/broken/lua/perigee"
+echo 'return { main = function() local t = nil; return t.x end }' >"$top/broken/lua/perigee/cli.lua"
+check "a defect of perigee's own has a traceback" "$(run env PERIGEE_HOME="$top/broken" "$perigee" list)" \
+  "perigee: *cli.lua:1: attempt to index a nil value*stack traceback:*status 2"
 check "an error that fails while it is shown" \
   "$(run "$perigee" "$(script "error(setmetatable({}, { __tostring = error }))")")" "perigee: *status 2"
 check "runaway recursion" "$(run "$perigee" "$(script 'local function f() return 1 + f() end f()')")" \
