@@ -10,6 +10,10 @@
 SHELL := /bin/bash
 .DEFAULT_GOAL := build
 VERSION := 0.1.0
+# All cores, unless the user says -j.
+ifeq ($(MAKELEVEL)$(findstring -j,$(MAKEFLAGS)),0)
+MAKEFLAGS += -j$(shell nproc)
+endif
 BUILD ?= build
 PREFIX ?= /usr/local
 ARCH := $(shell uname -m)
@@ -50,16 +54,13 @@ CTESTS := $(patsubst tests/c/%.c,$(BUILD)/tests/%,$(wildcard tests/c/test_*.c))
 # Programs of tests/gpu; check_abi.c there is only compiled.
 GPUTESTS := $(patsubst tests/gpu/%.c,$(BUILD)/tests/gpu/%,$(filter-out %/check_abi.c,$(wildcard tests/gpu/*.c)))
 
-# For sub-makes that build something whole: all cores, whatever -j the user gave this one.
-PARALLEL = $(MAKE) -s --no-print-directory $$([[ $$MAKEFLAGS == *-j* ]] || echo -j$$(nproc))
-
 # ---- use ------------------------------------------------------------------------------------------------------------
 
 TASKS ?= hash/tsdf_allocate hash/tsdf_update hash/tsdf_fuse vector/saxpy
 
 .PHONY: run
 run: deps-run ## install what is missing, build, run the benchmarks (TASKS="..." ARGS="...")
-	+@$(PARALLEL) build
+	@$(MAKE) -s --no-print-directory build
 	@$(BUILD)/perigee run $(TASKS) $(ARGS)
 
 .PHONY: test
@@ -96,17 +97,17 @@ SANITIZE := -fsanitize=address,undefined -fno-omit-frame-pointer -fno-sanitize-r
 .PHONY: asan
 asan: ## the same in build/asan, with AddressSanitizer and UBSan
 	@mkdir -p $(BUILD)/asan && ln -sfn ../deps $(BUILD)/asan/deps
-	+@$(PARALLEL) BUILD=$(BUILD)/asan CFLAGS="-O1 -g" VEC_FLAGS=-O0 SAN="$(SANITIZE)" build tests
+	@$(MAKE) -s --no-print-directory BUILD=$(BUILD)/asan CFLAGS="-O1 -g" VEC_FLAGS=-O0 SAN="$(SANITIZE)" build tests
 
 # Each tests/fuzz/fuzz_NAME.c has LLVMFuzzerTestOneInput and reads PTX. Seeds stay as they are; finds go to build/fuzz.
 FUZZERS := $(patsubst tests/fuzz/fuzz_%.c,%,$(wildcard tests/fuzz/fuzz_*.c))
-FUZZ_CORE := $(filter $(BUILD)/obj/sim/%,$(CORE)) \
-             $(patsubst host/%.c,$(BUILD)/obj/%.o,$(filter-out host/main.c host/device.c,$(wildcard host/*.c)))
+SIM_CORE := $(filter $(BUILD)/obj/sim/%,$(CORE)) \
+            $(patsubst host/%.c,$(BUILD)/obj/%.o,$(filter-out host/main.c host/device.c,$(wildcard host/*.c)))
 FUZZ_SECONDS ?= 30
 
 .PHONY: fuzz run-fuzzers
 fuzz: ## fuzz what reads foreign bytes, FUZZ_SECONDS=30 in all (needs clang)
-	+@$(PARALLEL) BUILD=$(BUILD)/fuzz CC=clang CFLAGS="-O1 -g" VEC_FLAGS="-O1 -fno-sanitize=undefined" \
+	@$(MAKE) -s --no-print-directory BUILD=$(BUILD)/fuzz CC=clang CFLAGS="-O1 -g" VEC_FLAGS="-O1 -fno-sanitize=undefined" \
 	  SAN="$(SANITIZE) -fsanitize=fuzzer-no-link" run-fuzzers
 
 run-fuzzers: $(FUZZERS:%=$(BUILD)/fuzz_%)
@@ -117,8 +118,8 @@ run-fuzzers: $(FUZZERS:%=$(BUILD)/fuzz_%)
 	    $(BUILD)/corpus/$$name $$(ls -d tests/fuzz/corpus/$$name) tests/ptx || exit; \
 	done
 
-$(BUILD)/fuzz_%: tests/fuzz/fuzz_%.c $(FUZZ_CORE) $(BUILD)/flags
-	@$(CC) $(ALL_CFLAGS) -fsanitize=fuzzer -Ihost -Itests/c -MMD -MP -o $@ $< $(FUZZ_CORE) $(LIBS)
+$(BUILD)/fuzz_%: tests/fuzz/fuzz_%.c $(SIM_CORE) $(BUILD)/flags
+	@$(CC) $(ALL_CFLAGS) -fsanitize=fuzzer -Ihost -Itests/c -MMD -MP -o $@ $< $(SIM_CORE) $(LIBS)
 
 # Compiler and flags are a prerequisite of every object: other flags build anew, the same flags build nothing.
 FLAGS := $(CC) $(ALL_CFLAGS) $(EXTRA_CFLAGS) $(VEC_FLAGS) $(ARCHIVES)
@@ -133,6 +134,7 @@ $(BUILD)/perigee: $(OBJECTS)
 # Asked once: says which packages are missing, instead of a compiler that finds no header.
 $(BUILD)/ready:
 	@CC="$(CC)" .ci/deps --check build
+	@echo "building in $(BUILD)/ with $(CC), about a minute of one core"
 	@touch $@
 
 $(BUILD)/obj/%.o: host/%.c $(BUILD)/flags | $(BUILD)/ready
@@ -176,7 +178,7 @@ $(BUILD)/tests/bench_sim: $(wildcard tests/bench/sim/*.[ch]) $(CORE) $(BUILD)/fl
 	@$(CC) $(ALL_CFLAGS) -Ihost -o $@ $(filter %.c,$^) $(CORE) -rdynamic $(LIBS) -lOpenCL
 
 # A driver whose GPU is the simulator, and an NVML that goes with it: tests/shell/test_gpu_path.sh.
-SHIM_OBJECTS := $(filter $(BUILD)/obj/sim/%,$(OBJECTS)) $(addprefix $(BUILD)/obj/,dtype.o error.o narrow.o ptx_scan.o)
+SHIM_OBJECTS := $(filter-out %/hash.o,$(SIM_CORE))
 $(BUILD)/tests/shim/lib%.so.1: tests/shim/lib%.c $(SHIM_OBJECTS) $(BUILD)/flags
 	@mkdir -p $(@D)
 	@$(CC) $(ALL_CFLAGS) -Ihost -shared -Wl,-Bsymbolic,-z,defs -o $@ $< $(SHIM_OBJECTS) -lm -lpthread

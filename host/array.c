@@ -1,8 +1,8 @@
 /* Typed host arrays: allocation, views and shapes.
  * What fills, reduces and converts them is in fill.c and reduce.c. */
 #include "array.h"
+#include "available.h"
 
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -41,46 +41,18 @@ static void set_shape(pg_array *array, int ndim, const int64_t *shape) {
   memcpy(array->shape, shape, (size_t)ndim * sizeof *shape);
 }
 
-/* The number after `label` in a small text file; `absent` when it is not there (or is "max"). */
-static double number_in(const char *path, const char *label, double absent) {
-  char text[4096];
-  FILE *file = fopen(path, "re");
-  if (!file) return absent;
-  text[fread(text, 1, sizeof text - 1, file)] = '\0';
-  fclose(file);
-  const char *at = strstr(text, label);
-  char *end;
-  double value = at ? strtod(at + strlen(label), &end) : 0;
-  return at && end > at + strlen(label) ? value : absent;
-}
-
-/* Bytes that this process can still get: the machine's, or its container's if that is less. */
-static double available_memory(void) {
-  double free_kib = number_in("/proc/meminfo", "MemAvailable:", INFINITY);
-  double limit = number_in("/sys/fs/cgroup/memory.max", "", INFINITY);
-  double used = number_in("/sys/fs/cgroup/memory.stat", "anon ", 0);
-  return fmin(free_kib * 1024, limit - used);
-}
-
-/* Linux promises memory that it lacks and kills the process later, so look before a large request.
- */
-static bool can_fit(size_t bytes, double *available) {
-  *available = bytes < LARGE ? INFINITY : available_memory();
-  return (double)bytes <= *available;
-}
-
 static pg_code allocate(pg_array *array, pg_error *error) {
   size_t rounded = (array->bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
-  double available;
+  size_t available = rounded < LARGE ? SIZE_MAX : pg_available_memory();
   char need[32], have[32] = "";
-  if (can_fit(rounded, &available)) array->data = aligned_alloc(ALIGNMENT, rounded);
+  if (rounded <= available) array->data = aligned_alloc(ALIGNMENT, rounded);
   if (array->data) {
     memset(array->data, 0, rounded);
     return PG_OK;
   }
   pg_fail(error, PG_MEMORY, "no memory for an array of %zu x %s: %s (%zu bytes)", array->count,
           array->dtype.name, bytes_text((double)array->bytes, need), array->bytes);
-  if (available < INFINITY) pg_hint(error, "%s are free", bytes_text(available, have));
+  if (available < SIZE_MAX) pg_hint(error, "%s are free", bytes_text((double)available, have));
   return PG_MEMORY;
 }
 

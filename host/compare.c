@@ -1,11 +1,13 @@
 /* Element comparison and error metrics. A NaN never passes by accident: every test is written so
  * that it holds only when a comparison of numbers is true. */
 #include "compare.h"
+#include "parallel.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
-enum { CHUNK = 512 };
+enum { CHUNK = 512, PART = 128 * CHUNK }; /* elements; a part is one thread's */
 
 /* One element of each array. */
 typedef struct pair {
@@ -178,17 +180,65 @@ static double root_ratio(long double error, long double want) {
   return want == 0 ? INFINITY : (double)sqrtl(error / want);
 }
 
+/* ---- parts, compared side by side and put together in order ---- */
+
+static void compare_part(void *context, size_t part) {
+  comparison *c = &((comparison *)context)[part];
+  size_t all = c->got->count, end = all - part * PART < PART ? all : (part + 1) * PART;
+  c->worst = -INFINITY;
+  for (size_t first = part * PART; first < end; first += CHUNK)
+    compare_chunk(c, first, end - first < CHUNK ? end - first : CHUNK);
+}
+
+static void add_counts(pg_comparison *to, const pg_comparison *from) {
+  to->bad += from->bad;
+  to->unwritten += from->unwritten;
+  to->nan_got += from->nan_got;
+  to->nan_want += from->nan_want;
+  to->inf_got += from->inf_got;
+  to->got_zeros += from->got_zeros;
+  to->want_zeros += from->want_zeros;
+}
+
+/* The next part joins what came before it. */
+static void join(comparison *to, const comparison *from) {
+  pg_comparison *a = to->out;
+  const pg_comparison *b = from->out;
+  if (b->bad && !a->bad) a->first_bad = b->first_bad;
+  if (b->bad) a->last_bad = b->last_bad;
+  if (from->worst > to->worst) to->worst = from->worst, a->worst = b->worst;
+  add_counts(a, b);
+  raise_to(&a->max_abs, b->max_abs);
+  raise_to(&a->max_rel, b->max_rel);
+  raise_to(&a->max_ulp, b->max_ulp);
+  for (int i = 0; i < b->mismatch_count && a->mismatch_count < PG_MISMATCH_MAX; i++)
+    a->mismatch[a->mismatch_count++] = b->mismatch[i];
+  to->error_squares += from->error_squares;
+  to->want_squares += from->want_squares;
+}
+
 pg_code pg_compare(const pg_array *want, const pg_array *got, const pg_tolerance *tolerance,
                    pg_comparison *out, pg_error *error) {
   *out = (pg_comparison){.count = got->count};
   pg_code code = check_arrays(want, got, error);
   if (!code) code = check_tolerance(tolerance, error);
   if (code) return code;
-  comparison c = {.want = want, .got = got, .tolerance = tolerance, .worst = -INFINITY, .out = out};
-  c.format = pg_scalar_format(got->dtype.scalar);
-  c.exact = !c.format && !pg_scalar_format(want->dtype.scalar);
-  for (size_t first = 0; first < got->count; first += CHUNK)
-    compare_chunk(&c, first, got->count - first < CHUNK ? got->count - first : CHUNK);
-  out->rms_rel = root_ratio(c.error_squares, c.want_squares);
-  return PG_OK;
+  comparison total = {
+      .want = want, .got = got, .tolerance = tolerance, .worst = -INFINITY, .out = out};
+  total.format = pg_scalar_format(got->dtype.scalar);
+  total.exact = !total.format && !pg_scalar_format(want->dtype.scalar);
+  size_t parts = (got->count + PART - 1) / PART;
+  comparison *c = calloc(parts + 1, sizeof *c);
+  pg_comparison *outs = calloc(parts + 1, sizeof *outs);
+  if (c && outs) {
+    for (size_t i = 0; i < parts; i++) c[i] = total, c[i].out = &outs[i];
+    pg_parallel(parts, compare_part, c);
+    for (size_t i = 0; i < parts; i++) join(&total, &c[i]);
+    out->rms_rel = root_ratio(total.error_squares, total.want_squares);
+  } else {
+    code = pg_fail(error, PG_MEMORY, "no memory to compare %zu elements", got->count);
+  }
+  free(c);
+  free(outs);
+  return code;
 }

@@ -1,7 +1,9 @@
-/* Devices by name: "auto", "cuda:N", "sim", "sim:check", "sim:profile". */
+/* Devices by name: "auto", "cuda:N", "sim", "sim:check", "sim:profile"; and the options that may
+ * follow a simulator's name. */
 #include "device.h"
 
 #include <ctype.h>
+#include <errno.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
@@ -30,10 +32,61 @@ static int ordinal_of(const char *digits) {
   return *end == '\0' && ordinal <= INT_MAX ? (int)ordinal : -1;
 }
 
-static pg_code open_sim(pg_sim_mode mode, pg_device **out, pg_error *error) {
+/* ---- the simulator ---- */
+
+enum { WORKERS_MOST = 256 };
+
+static bool parse_number(const char *text, size_t length, unsigned long long *out) {
+  char *end;
+  if (length == 0 || !isdigit((unsigned char)text[0])) return false; /* strtoull takes signs */
+  errno = 0;
+  *out = strtoull(text, &end, 10);
+  return errno == 0 && end == text + length;
+}
+
+/* One "name=value" of `length` bytes. */
+static pg_code parse_option(const char *text, size_t length, pg_sim_options *options,
+                            pg_error *error) {
+  unsigned long long value;
+  bool workers = !strncmp(text, "workers=", 8), seed = !strncmp(text, "seed=", 5);
+  size_t name = workers ? 8 : 5;
+  bool number = (workers || seed) && parse_number(text + name, length - name, &value);
+  if (number && seed) {
+    options->seed = value;
+  } else if (number && value >= 1 && value <= WORKERS_MOST) {
+    options->workers = (int)value;
+  } else {
+    pg_fail(error, PG_RANGE, "option \"%.*s\" of the simulator: expected workers=1 to %d or seed=N",
+            (int)(length < 64 ? length : 64), text, WORKERS_MOST);
+    return pg_hint(error, "for example sim:check,seed=7");
+  }
+  return PG_OK;
+}
+
+/* `rest` is "" or ",seed=7,workers=1". A seed is there to repeat a schedule, which takes one
+ * worker.
+ */
+static pg_code open_sim(pg_sim_mode mode, const char *rest, pg_device **out, pg_error *error) {
   pg_sim_options options = {.mode = mode};
+  pg_code code = PG_OK;
+  bool seeded = strstr(rest, ",seed=") != NULL;
+  while (!code && *rest == ',') {
+    size_t length = strcspn(rest + 1, ",");
+    code = parse_option(rest + 1, length, &options, error);
+    rest += 1 + length;
+  }
+  if (code) return code;
+  if (seeded && options.workers == 0) options.workers = 1;
   return pg_sim_open(&options, out, error);
 }
+
+static const struct {
+  const char *name;
+  pg_sim_mode mode;
+} simulators[] = {
+    {"sim", PG_SIM_PLAIN}, {"sim:check", PG_SIM_CHECK}, {"sim:profile", PG_SIM_PROFILE}};
+
+/* ---- all ---- */
 
 const char *pg_device_default(void) {
   return pg_driver_present() ? "cuda:0" : "sim:check";
@@ -42,9 +95,10 @@ const char *pg_device_default(void) {
 pg_code pg_device_open(const char *spec, pg_device **out, pg_error *error) {
   *out = NULL;
   if (!spec || !strcmp(spec, "auto")) spec = pg_device_default();
-  if (!strcmp(spec, "sim")) return open_sim(PG_SIM_PLAIN, out, error);
-  if (!strcmp(spec, "sim:check")) return open_sim(PG_SIM_CHECK, out, error);
-  if (!strcmp(spec, "sim:profile")) return open_sim(PG_SIM_PROFILE, out, error);
+  size_t name = strcspn(spec, ",");
+  for (size_t i = 0; i < sizeof simulators / sizeof *simulators; i++)
+    if (strlen(simulators[i].name) == name && !strncmp(spec, simulators[i].name, name))
+      return open_sim(simulators[i].mode, spec + name, out, error);
   if (!strcmp(spec, "cuda")) return pg_cuda_open(0, out, error);
   if (!strncmp(spec, "cuda:", 5) && ordinal_of(spec + 5) >= 0)
     return pg_cuda_open(ordinal_of(spec + 5), out, error);

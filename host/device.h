@@ -20,7 +20,7 @@ typedef struct pg_stream pg_stream; /* NULL: the default stream; copies on it ar
 typedef struct pg_event pg_event;
 
 typedef struct pg_device_info {
-  char spec[32];          /* "cuda:0", "sim", "sim:check" */
+  char spec[64];          /* "cuda:0", "sim", "sim:check,workers=1,seed=7" */
   char kind[8];           /* "cuda" or "sim" */
   char name[128];         /* "NVIDIA H200"; "PTX simulator, 2 threads, AVX-512" */
   char driver[64];        /* "580.159.04 (CUDA 13.0)"; "" on sim */
@@ -240,9 +240,11 @@ struct pg_device {
   const pg_device_ops *ops; /* the implementation's own state follows in its own struct */
 };
 
-/* Open "auto" (first GPU, else sim:check), "cuda", "cuda:N", "sim", "sim:check" or "sim:profile".
- * Errors: PG_NOT_FOUND for an unknown name (the hint lists what exists), PG_ENVIRONMENT for a GPU
- * that is not there. */
+/* Open "auto" (first GPU, else sim:check), "cuda", "cuda:N", "sim", "sim:check" or "sim:profile". A
+ * simulator's name may go on with ",workers=N" (threads; default one a core) and ",seed=N", which
+ * shuffles the order of warps and, with one worker (then the default), makes it reproducible.
+ * Errors: PG_NOT_FOUND for an unknown name (the hint lists what exists), PG_RANGE for a bad option,
+ * PG_ENVIRONMENT for a GPU that is not there. */
 pg_code pg_device_open(const char *spec, pg_device **out, pg_error *error);
 void pg_device_close(pg_device *device); /* NULL is allowed */
 /* What "auto" would open, without opening it. Costs a look for the driver, nothing more. */

@@ -1,6 +1,7 @@
 /* Element types: names, sizes, structs with C's layout, and one scalar at any address.
  * The narrow floating formats themselves are in narrow.c. */
 #include "dtype.h"
+#include "nearest.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -47,8 +48,8 @@ pg_dtype pg_dtype_of(pg_scalar scalar) {
   return dtype;
 }
 
-/* What people write for a type elsewhere, for the hint only. */
-static const char *nearest_scalar(const char *name) {
+/* What a type of this name elsewhere is called here, for the hint only. */
+static const char *scalar_meant(const char *name) {
   static const char *const other[][2] = {
       {"float", "f32"},
       {"float32", "f32"},
@@ -88,7 +89,21 @@ static const char *nearest_scalar(const char *name) {
   };
   for (size_t i = 0; i < sizeof other / sizeof *other; i++)
     if (strcmp(other[i][0], name) == 0) return other[i][1];
-  return NULL;
+  const char *names[PG_SCALAR_COUNT];
+  for (int i = 0; i < PG_SCALAR_COUNT; i++) names[i] = scalars[i].name;
+  return pg_nearest(name, names, PG_SCALAR_COUNT);
+}
+
+static void unknown_dtype(const char *name, pg_error *error) {
+#define PG_X(id, name, bytes, cls) " " name
+  static const char all[] = PG_SCALARS(PG_X);
+#undef PG_X
+  pg_fail(error, PG_NOT_FOUND, "unknown dtype '%.40s'", name);
+  const char *meant = scalar_meant(name);
+  if (meant)
+    pg_hint(error, "did you mean '%s'? The dtypes are%s", meant, all);
+  else
+    pg_hint(error, "the dtypes are%s", all);
 }
 
 pg_code pg_dtype_parse(const char *name, pg_dtype *out, pg_error *error) {
@@ -97,13 +112,7 @@ pg_code pg_dtype_parse(const char *name, pg_dtype *out, pg_error *error) {
     *out = pg_dtype_of((pg_scalar)i);
     return PG_OK;
   }
-  pg_fail(error, PG_NOT_FOUND, "unknown dtype '%.40s'", name);
-  const char *near = nearest_scalar(name);
-  if (near)
-    pg_hint(error, "did you mean '%s'?", near);
-  else
-    pg_hint(error,
-            "the dtypes are f64 f32 f16 bf16 f8e4m3 f8e5m2 i8 i16 i32 i64 u8 u16 u32 u64 bool");
+  unknown_dtype(name, error);
   return PG_NOT_FOUND;
 }
 

@@ -1,12 +1,14 @@
 /* Random contents of arrays: element i depends on seed, stream and i only, whatever the array's
  * length. Made a chunk at a time, so that the loops are plain and quick. */
 #include "array.h"
+#include "parallel.h"
 #include "rng.h"
 
 #include <math.h>
 #include <string.h>
 
-enum { CHUNK = 256 }; /* elements; a multiple of 4, so that chunks begin at a block of words */
+/* Elements; multiples of 4, so that chunks begin at a block of words. A part is one thread's. */
+enum { CHUNK = 256, PART = 256 * CHUNK };
 
 typedef union scratch {
   double f[CHUNK];
@@ -188,6 +190,29 @@ static const struct {
     [PG_DIST_BITS] = {plan_bits, make_bits, false},
 };
 
+typedef struct filling {
+  const pg_array *array;
+  const plan *plan;
+  pg_scalar as; /* how values are stored */
+} filling;
+
+static void fill_part(void *context, size_t part) {
+  const filling *f = context;
+  const pg_array *array = f->array;
+  pg_dist dist = f->plan->request->dist;
+  size_t end = array->count - part * PART < PART ? array->count : (part + 1) * PART;
+  for (size_t first = part * PART; first < end; first += CHUNK) {
+    size_t count = end - first < CHUNK ? end - first : CHUNK;
+    char *at = (char *)array->data + first * array->dtype.size;
+    scratch values;
+    dists[dist].make(f->plan, first, count, &values);
+    if (dists[dist].floating)
+      pg_store_f64s(f->as, at, count, values.f);
+    else
+      pg_store_i64s(f->as, at, count, values.i);
+  }
+}
+
 pg_code pg_array_random(pg_array *array, const pg_random *random, pg_error *error) {
   if (array->dtype.scalar == PG_STRUCT)
     return pg_fail(error, PG_INVALID, "random fills scalars, not structs (%s)", array->dtype.name);
@@ -196,16 +221,9 @@ pg_code pg_array_random(pg_array *array, const pg_random *random, pg_error *erro
   plan p = {.scalar = array->dtype.scalar, .request = random};
   pg_code code = dists[random->dist].plan(&p, error);
   if (code) return code;
-  pg_scalar as = random->dist == PG_DIST_BITS ? unsigned_of(p.scalar) : p.scalar;
-  for (size_t first = 0; first < array->count; first += CHUNK) {
-    size_t count = array->count - first < CHUNK ? array->count - first : CHUNK;
-    char *at = (char *)array->data + first * array->dtype.size;
-    scratch values;
-    dists[random->dist].make(&p, first, count, &values);
-    if (dists[random->dist].floating)
-      pg_store_f64s(as, at, count, values.f);
-    else
-      pg_store_i64s(as, at, count, values.i);
-  }
+  filling f = {.array = array,
+               .plan = &p,
+               .as = random->dist == PG_DIST_BITS ? unsigned_of(p.scalar) : p.scalar};
+  pg_parallel((array->count + PART - 1) / PART, fill_part, &f);
   return PG_OK;
 }

@@ -1,10 +1,12 @@
 /* The command `perigee`: opens Lua, finds its library, and hands over to lua/perigee/cli.lua.
  * --version and the worker role end before any of that. */
+#include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <errno.h>
+#include <unistd.h>
 
 #include <lualib.h>
 
@@ -97,13 +99,30 @@ static int finish(int status) {
   return status ? status : EXIT_USAGE;
 }
 
+/* Descriptors 0 to 2 are taken before anything else is opened: a socket to a worker that got number
+ * 1, because the caller had closed it, would carry off what is printed. Writing to the stand-in for
+ * a closed standard output fails, as it must. */
+static void hold_standard_streams(void) {
+  static const int access[] = {O_RDONLY, O_RDONLY, O_WRONLY};
+  for (int fd = 0; fd <= 2; fd++)
+    if (fcntl(fd, F_GETFD) < 0 && errno == EBADF) (void)!open("/dev/null", access[fd]);
+}
+
+/* What the caller may have left ignored. SIGPIPE: `perigee list | head` ends quietly. SIGCHLD: how
+ * a worker died must not be thrown away, nor its number given to another process. */
+static void default_signals(void) {
+  signal(SIGPIPE, SIG_DFL);
+  signal(SIGCHLD, SIG_DFL);
+}
+
 int main(int argc, char **argv) {
+  hold_standard_streams();
   if (argc > 1 && strcmp(argv[1], "--version") == 0) {
     printf("perigee %s (%s)\n", PG_VERSION, LUA_RELEASE);
     return finish(0);
   }
   if (argc > 1 && strcmp(argv[1], "--worker") == 0) return pg_worker_main(argc, argv);
-  signal(SIGPIPE, SIG_DFL); /* `perigee list | head` ends quietly, whatever was inherited */
+  default_signals();
   lua_State *L = luaL_newstate();
   if (!L) {
     fprintf(stderr, "perigee: no memory for the Lua state\n");
@@ -115,9 +134,11 @@ int main(int argc, char **argv) {
   lua_pushcfunction(L, run);
   lua_pushinteger(L, argc);
   lua_pushlightuserdata(L, argv);
-  if (lua_pcall(L, 2, 1, 1) == LUA_OK) {
+  int result = lua_pcall(L, 2, 1, 1);
+  if (result == LUA_OK) {
     status = (int)lua_tointeger(L, -1);
   } else {
+    if (result == LUA_ERRMEM) status = EXIT_ENVIRONMENT; /* the message handler is not called */
     fflush(stdout);
     fprintf(stderr, "perigee: %s\n", lua_tostring(L, -1));
   }

@@ -12,11 +12,8 @@ local UNIT = { f64 = 2.0 ^ -53, f32 = 2.0 ^ -24, f16 = 2.0 ^ -11, bf16 = 2.0 ^ -
   f8e4m3 = 2.0 ^ -4,
   f8e5m2 = 2.0 ^ -3 }
 
-local function targets(ctx)
-  local of = ctx.options.of
-  if type(of) == "string" then return { of } end
-  return of or ctx.names
-end
+local OPTIONS = { of = "string table", ops = "number", rtol = "number", atol = "number",
+  ulp = "number", nan_equal = "boolean" }
 
 -- Largest finite magnitude among the expected values.
 local function largest(want)
@@ -87,14 +84,11 @@ local function right(name, cmp, tol)
 end
 
 return function(ctx)
+  ctx:check_options(OPTIONS)
   local checks = {}
-  for _, name in ipairs(targets(ctx)) do
-    local want, got = ctx.expected[name], ctx.outputs[name] or ctx.state[name]
-    if not want or not got then
-      pg.error("not_found", ("close: '%s' has no expected value or is no output"):format(name),
-        "of = the name of an output that the reference returns")
-    end
-    local tol = tolerance(want, got, ctx.options, ctx.outputs[name] and ctx.poison or nil)
+  for _, target in ipairs(ctx:targets()) do
+    local name, want, got = target.name, target.want, target.got
+    local tol = tolerance(want, got, ctx.options, target.poison)
     local cmp = pg.compare(want, got, tol)
     if cmp.bad > 0 then
       local result = cmp.unwritten > 0 and unwritten(name, cmp) or wrong(name, got, cmp, ctx)

@@ -2,11 +2,7 @@
 -- that -0 and 0 are equal), structs in every bit. Options: of (name or list), nan_equal.
 local pg = require "perigee"
 
-local function targets(ctx)
-  local of = ctx.options.of
-  if type(of) == "string" then return { of } end
-  return of or ctx.names
-end
+local OPTIONS = { of = "string table", nan_equal = "boolean" }
 
 local function bits(name, want, got)
   local same, index = got:equal_bits(want)
@@ -14,9 +10,10 @@ local function bits(name, want, got)
   return "wrong_result", ("%s[%d]: the bits differ from what was expected"):format(name, index)
 end
 
-local function values(name, want, got, ctx)
-  local cmp = pg.compare(want, got, {
-    nan_equal = ctx.options.nan_equal or false, poison = ctx.outputs[name] and ctx.poison or nil,
+local function values(target, nan_equal)
+  local name = target.name
+  local cmp = pg.compare(target.want, target.got, {
+    nan_equal = nan_equal, poison = target.poison,
   })
   if cmp.bad == 0 then return nil end
   if cmp.unwritten == cmp.count then
@@ -29,15 +26,14 @@ local function values(name, want, got, ctx)
 end
 
 return function(ctx)
+  ctx:check_options(OPTIONS)
   local checks = {}
-  for _, name in ipairs(targets(ctx)) do
-    local want, got = ctx.expected[name], ctx.outputs[name] or ctx.state[name]
-    if not want or not got then
-      pg.error("not_found", ("exact: '%s' has no expected value or is no output"):format(name),
-        "of = the name of an output that the reference returns")
-    end
+  for _, target in ipairs(ctx:targets()) do
+    local name, want, got = target.name, target.want, target.got
     local structs = not pcall(pg.compare, got, got)
-    local verdict, reason = (structs and bits or values)(name, want, got, ctx)
+    local verdict, reason
+    if structs then verdict, reason = bits(name, want, got)
+    else verdict, reason = values(target, ctx.options.nan_equal or false) end
     if verdict then
       checks[#checks + 1] = { name = name, ok = false, detail = reason }
       return { ok = false, verdict = verdict, reason = reason, checks = checks }

@@ -25,6 +25,7 @@ local function first_failure(checks)
 end
 
 return function(ctx)
+  ctx:check_options { table = "boolean", sums = "boolean" }
   local p, state = ctx.params, ctx.state
   local volume = { table = state.table or ctx.inputs.table, capacity = p.capacity }
   if ctx.options.table then

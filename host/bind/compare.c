@@ -93,6 +93,8 @@ static int core_ulp_distance(lua_State *L) {
 
 /* ---- statistics ---- */
 
+enum { SAMPLES_MAX = 1 << 28 };
+
 /* The numbers of a list or an f64 array at `arg`. Memory belongs to Lua (a userdata left on the
  * stack). */
 static const double *check_samples(lua_State *L, int arg, size_t *count) {
@@ -102,7 +104,8 @@ static const double *check_samples(lua_State *L, int arg, size_t *count) {
     return array->data;
   }
   if (!lua_istable(L, arg)) pg_lua_argument(L, arg, "list of numbers");
-  lua_Integer n = luaL_len(L, arg);
+  lua_Integer n = luaL_len(L, arg); /* a __len may say anything */
+  if (n < 0 || n > SAMPLES_MAX) pg_lua_argument(L, arg, "list of at most 2^28 numbers");
   double *samples = lua_newuserdatauv(L, (size_t)(n > 0 ? n : 1) * sizeof *samples, 0);
   for (lua_Integer i = 0; i < n; i++) {
     if (lua_geti(L, arg, i + 1) != LUA_TNUMBER) pg_lua_argument(L, arg, "list of numbers");

@@ -1,14 +1,15 @@
 /* The system as Lua needs it: files, folders, clocks, the terminal.
  * What can fail for reasons outside the program gives nil and an error table; wrong arguments
  * raise. */
+#include "../parallel.h"
 #include "bind.h"
 #include "value.h"
+#include "../parallel.h"
 
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -107,26 +108,38 @@ static mode_t creation_mode(void) {
   return 0666 & ~mask;
 }
 
+/* Written beside it, then renamed. 0 or an errno. */
+static int replace_file(const char *path, const char *bytes, size_t length) {
+  char name[PATH_MAX];
+  if (snprintf(name, sizeof name, "%s.XXXXXX", path) >= (int)sizeof name) return ENAMETOOLONG;
+  int fd = mkostemp(name, O_CLOEXEC);
+  if (fd < 0) return errno;
+  int reason = write_all(fd, bytes, length) || fchmod(fd, creation_mode()) ? errno : 0;
+  if (close(fd) && !reason) reason = errno;
+  if (!reason && rename(name, path)) reason = errno;
+  if (reason) unlink(name);
+  return reason;
+}
+
+static int write_through(const char *path, const char *bytes, size_t length) {
+  int fd = open(path, O_WRONLY | O_CLOEXEC);
+  if (fd < 0) return errno;
+  int reason = write_all(fd, bytes, length) ? errno : 0;
+  return close(fd) && !reason ? errno : reason;
+}
+
 /* sys.write_file(path, bytes): true, or nil and an error. Others see the old file or the new one,
- * never a part: written beside it, then renamed. */
+ * never a part; a link stays one. What is no file (/dev/null, a pipe) is written, not replaced. */
 static int sys_write_file(lua_State *L) {
   const char *path = check_path(L, 1);
   size_t length;
   const char *bytes = pg_lua_check_string(L, 2, &length);
-  const char *temporary = lua_pushfstring(L, "%s.XXXXXX", path);
-  char name[PATH_MAX];
-  if (snprintf(name, sizeof name, "%s", temporary) >= (int)sizeof name) {
-    errno = ENAMETOOLONG;
-    return fail(L, "write", path);
-  }
-  int fd = mkostemp(name, O_CLOEXEC);
-  if (fd < 0) return fail(L, "write", path);
-  int failed = write_all(fd, bytes, length) || fchmod(fd, creation_mode());
-  int reason = errno;
-  if (close(fd) && !failed) failed = 1, reason = errno;
-  if (!failed && rename(name, path)) failed = 1, reason = errno;
-  if (failed) {
-    unlink(name);
+  char target[PATH_MAX];
+  struct stat info;
+  bool there = realpath(path, target) && stat(target, &info) == 0;
+  int reason = there && !S_ISREG(info.st_mode) ? write_through(target, bytes, length)
+                                               : replace_file(there ? target : path, bytes, length);
+  if (reason) {
     errno = reason;
     return fail(L, "write", path);
   }
@@ -233,12 +246,8 @@ static int sys_isatty(lua_State *L) {
   return 1;
 }
 
-/* Processors that this process may use, which a container or taskset may have cut down. */
 static int sys_cpu_count(lua_State *L) {
-  cpu_set_t set;
-  long count =
-      sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : sysconf(_SC_NPROCESSORS_ONLN);
-  lua_pushinteger(L, count > 0 ? count : 1);
+  lua_pushinteger(L, pg_cores());
   return 1;
 }
 

@@ -148,6 +148,12 @@ static int worker_kill(lua_State *L) {
   return 0;
 }
 
+/* w:stop(): kill the process group without waiting for its end; w:kill or the collector does. */
+static int worker_stop(lua_State *L) {
+  pg_worker_stop(check_worker(L));
+  return 0;
+}
+
 /* w:pid(): process id, or nil once it has ended. */
 static int worker_pid(lua_State *L) {
   int pid = pg_worker_pid(check_worker(L));
@@ -192,9 +198,9 @@ static int mapping_gc(lua_State *L) {
 }
 
 static const luaL_Reg methods[] = {
-    {"call", worker_call},   {"post", worker_post}, {"take", worker_take},
-    {"share", worker_share}, {"view", worker_view}, {"kill", worker_kill},
-    {"pid", worker_pid},     {"close", worker_gc},  {NULL, NULL},
+    {"call", worker_call}, {"post", worker_post}, {"take", worker_take}, {"share", worker_share},
+    {"view", worker_view}, {"kill", worker_kill}, {"stop", worker_stop}, {"pid", worker_pid},
+    {"close", worker_gc},  {NULL, NULL},
 };
 
 void pg_bind_worker(lua_State *L) {

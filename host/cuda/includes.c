@@ -12,7 +12,8 @@
 
 #include "../hash.h"
 
-enum { FILES_MAX = 8192, FILE_BYTES_MAX = 16 << 20 };
+/* Compilers refuse headers nested deeper than 200 or so; here each level takes stack. */
+enum { FILES_MAX = 8192, FILE_BYTES_MAX = 16 << 20, DEPTH_MAX = 256 };
 
 void pg_manifest_add(pg_manifest *manifest, const char *format, ...) {
   va_list args, again;
@@ -48,7 +49,7 @@ typedef struct scan {
   const pg_include_path *path;
   pg_manifest *manifest;
   char **seen; /* files already scanned */
-  int seen_count;
+  int seen_count, depth;
   bool certain;
 } scan;
 
@@ -93,10 +94,21 @@ static bool resolve(const scan *s, const char *from, const char *header, bool qu
   return false;
 }
 
+/* One spelling for all that name a file in a folder (a.h, ./a.h, b/../a.h), for what it includes
+ * depends on its folder only. */
+static bool settle(const char *path, char out[PATH_MAX]) {
+  char folder[PATH_MAX], real[PATH_MAX];
+  int length = folder_length(path);
+  snprintf(folder, sizeof folder, "%.*s", length ? length : 1, length ? path : ".");
+  return realpath(folder, real) && snprintf(out, PATH_MAX, "%s/%s", real, path + length) < PATH_MAX;
+}
+
 static bool seen(scan *s, const char *path) {
-  for (int i = 0; i < s->seen_count; i++)
-    if (!strcmp(s->seen[i], path)) return true;
-  if (s->seen_count == FILES_MAX || !(s->seen[s->seen_count] = strdup(path))) {
+  char settled[PATH_MAX];
+  bool full = s->seen_count == FILES_MAX || !settle(path, settled);
+  for (int i = 0; !full && i < s->seen_count; i++)
+    if (!strcmp(s->seen[i], settled)) return true;
+  if (full || !(s->seen[s->seen_count] = strdup(settled))) {
     s->certain = false; /* more than anybody includes */
     return true;
   }
@@ -124,14 +136,36 @@ static void scan_header(scan *s, const char *from, const char *header, bool quot
   pg_sha256(text, bytes, hex);
   pg_manifest_add(s->manifest, "header %s %s\n", path, hex);
   if (strlen(text) != bytes) s->certain = false; /* a zero byte would end the scan early */
-  scan_text(s, text, path, system || from_system);
+  if (++s->depth > DEPTH_MAX)
+    s->certain = false;
+  else
+    scan_text(s, text, path, system || from_system);
+  s->depth--;
   free(text);
+}
+
+/* What a compiler takes for nothing: blanks, comments, ends of lines behind a backslash. */
+static const char *skip_blank(const char *at) {
+  for (;;) {
+    size_t splice = at[0] != '\\' ? 0 : at[1] == '\n' ? 2 : at[1] == '\r' && at[2] == '\n' ? 3 : 0;
+    if (at[0] == '/' && at[1] == '*') {
+      const char *close = strstr(at + 2, "*/");
+      if (!close) return at + strlen(at);
+      at = close + 2;
+    } else if (splice) {
+      at += splice;
+    } else if (*at && strchr(" \t\r\v\f", *at)) {
+      at++;
+    } else {
+      return at;
+    }
+  }
 }
 
 /* <name> or "name" at `at`, or uncertainty. */
 static void scan_operand(scan *s, const char *at, const char *from, bool system) {
   char header[512];
-  while (*at == ' ' || *at == '\t') at++;
+  at = skip_blank(at);
   const char *close = *at == '<' ? strchr(at, '>') : *at == '"' ? strchr(at + 1, '"') : NULL;
   if (close && (size_t)(close - at - 1) < sizeof header &&
       !memchr(at, '\n', (size_t)(close - at))) {
@@ -142,26 +176,37 @@ static void scan_operand(scan *s, const char *at, const char *from, bool system)
   }
 }
 
-/* The directive on a line that starts at `at`, if it is an #include. */
+/* What follows an #include on a line that starts at `at`; NULL when it is none. A word that goes on
+ * in the next line may be one, and its rest is no operand. */
 static const char *include_operand(const char *at) {
-  while (*at == ' ' || *at == '\t') at++;
+  at = skip_blank(at);
   if (*at == '#')
     at++;
   else if (at[0] == '%' && at[1] == ':')
     at += 2;
   else
     return NULL;
-  while (*at == ' ' || *at == '\t') at++;
+  at = skip_blank(at);
+  size_t letters = strspn(at, "include");
+  if (at[letters] == '\\' && !strncmp(at, "include", letters)) return at + letters;
   if (strncmp(at, "include", 7) != 0) return NULL;
   at += 7;
   if (!strncmp(at, "_next", 5)) at += 5;
   return isalnum((unsigned char)*at) || *at == '_' ? NULL : at;
 }
 
+/* A directive stands at the start of a line, or behind a comment that ends there. */
+static const char *next_start(const char *at) {
+  for (at += strcspn(at, "\n*"); *at; at += strcspn(at, "\n*")) {
+    if (*at++ == '\n') return at;
+    if (*at == '/') return at + 1;
+  }
+  return NULL;
+}
+
 static void scan_text(scan *s, const char *text, const char *name, bool system) {
-  for (const char *line = text; line; line = strchr(line, '\n')) {
-    if (*line == '\n') line++;
-    const char *operand = include_operand(line);
+  for (const char *at = text; at; at = next_start(at)) {
+    const char *operand = include_operand(at);
     if (operand) scan_operand(s, operand, name, system);
   }
   for (const char *at = strstr(text, "__has_include"); at; at = strstr(at + 1, "__has_include")) {

@@ -299,7 +299,8 @@ pg_code pg_cuda_kernel(pg_device *device, pg_module *module, const char *name, p
   pg_cuda *cuda = (pg_cuda *)device;
   *out = NULL;
   const pg_ptx_entry *entry = pg_ptx_scan_find(&module->scan, name);
-  for (pg_kernel *k = module->kernels; k && !*out; k = k->next)
+  bool whole = strlen(name) < PG_KERNEL_NAME_MAX - 1; /* else info.name may be cut */
+  for (pg_kernel *k = module->kernels; whole && k && !*out; k = k->next)
     if (!strcmp(k->info.name, name)) *out = k;
   if (*out) return PG_OK;
   pg_code code = pg_cuda_use(cuda, error);
@@ -308,6 +309,9 @@ pg_code pg_cuda_kernel(pg_device *device, pg_module *module, const char *name, p
   cu_result result = cuda->driver.ModuleGetFunction(&function, module->handle, name);
   if (result == PG_CU_NOT_FOUND) return unknown_kernel(module, name, error);
   if (result) return pg_cuda_check(cuda, result, error, "looking up a kernel");
+  for (pg_kernel *k = module->kernels; k && !*out; k = k->next)
+    if (k->function == function) *out = k;
+  if (*out) return PG_OK;
   pg_kernel *kernel = calloc(1, sizeof *kernel);
   if (!kernel) return pg_fail(error, PG_MEMORY, "out of memory for a kernel");
   kernel->function = function;

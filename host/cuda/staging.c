@@ -1,13 +1,13 @@
 /* Large copies between pageable host memory and the GPU. The driver's own path copies through one
  * pinned buffer with one thread, a fraction of what PCIe carries. Here several threads take chunks
  * in turn; each has a stream and two pinned buffers, so that its memcpy overlaps its transfer. */
+#include "../parallel.h"
 #include "state.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 enum { CHUNK = 4 << 20, LANES = 8, SLOTS = 2 };
 
@@ -115,8 +115,7 @@ static pg_staging *staging_of(pg_cuda *cuda) {
   if (cuda->staging) return cuda->staging;
   pg_staging *staging = calloc(1, sizeof *staging);
   if (!staging) return NULL;
-  long cores = sysconf(_SC_NPROCESSORS_ONLN);
-  int wanted = cores < 2 ? 1 : cores > LANES ? LANES : (int)cores;
+  int wanted = pg_cores() > LANES ? LANES : pg_cores();
   while (staging->lanes < wanted && make_lane(&cuda->driver, &staging->lane[staging->lanes]))
     staging->lanes++;
   if (staging->lanes < wanted) free_lane(&cuda->driver, &staging->lane[staging->lanes]);

@@ -188,8 +188,8 @@ pg_code pg_buffers_make(pg_buffers *out, pg_device *device, pg_stream *stream,
   pg_code code = parse(out, request, shared_bytes, error);
   if (!code) code = device->ops->info(device, &info, error);
   if (!code && info.memory_bytes && bytes_needed(out) > info.memory_bytes) {
-    char why[96];
-    snprintf(why, sizeof why, "%.30s has %zu in all", info.spec, info.memory_bytes);
+    char why[128];
+    snprintf(why, sizeof why, "%s has %zu in all", info.spec, info.memory_bytes);
     code = too_much(out, why, error);
   }
   if (!code) code = pg_guard_key(out->key, error);

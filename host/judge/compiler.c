@@ -55,7 +55,7 @@ static pg_code parse(const json_t *request, pg_compile_request *c, const char **
   if (code) return code;
   if (strcmp(op, "compile") != 0) {
     pg_fail(error, PG_NOT_FOUND, "a compiler has no request \"%.60s\"", op);
-    return pg_hint(error, "its request is compile");
+    return pg_hint(error, "its requests are compile and prepare");
   }
   code = pg_opt_string(request, "lang", &language, error);
   if (!code && strcmp(language, "cuda") != 0)
@@ -71,7 +71,24 @@ static pg_code parse(const json_t *request, pg_compile_request *c, const char **
   return code;
 }
 
+/* Loading the compiler's library takes longer than compiling a small kernel: it can be done ahead.
+ * A library that is missing is for the compilation to report. */
+static json_t *prepare(void) {
+  char version[64] = "", path[PG_WHERE_MAX] = "";
+  json_t *reply = json_object();
+  pg_compiler_info(version, sizeof version, path, sizeof path, NULL);
+  json_object_set_new(reply, "ok", json_true());
+  json_object_set_new(reply, "compiler", pg_json_text(version, sizeof version));
+  return reply;
+}
+
+static bool is_prepare(const json_t *request) {
+  const char *op = json_string_value(json_object_get(request, "op"));
+  return op && strcmp(op, "prepare") == 0;
+}
+
 json_t *pg_compiler_handle(const json_t *request) {
+  if (is_prepare(request)) return prepare();
   const char *options[LIST_MOST], *expressions[LIST_MOST];
   pg_compile_request c = {.name = "candidate.cu", .options = options, .expressions = expressions};
   pg_compile_result result = {0};

@@ -1,6 +1,6 @@
 /* The runner's requests, one function each: open, load, buffers, run, read (time is in timing.c).
- * A request changes nothing unless it succeeds, and its error says which field or step is at fault.
- */
+ * An error says which field or step is at fault. A request that fails changes nothing, but for two:
+ * "open" gives up the device before, "buffers" the buffers before. */
 #include "runner.h"
 
 #include <stdio.h>
@@ -69,14 +69,8 @@ pg_code pg_runner_seed(const json_t *request, uint64_t *seed, pg_error *error) {
 static pg_code op_open(pg_runner *r, const json_t *request, json_t *reply, pg_error *error) {
   const char *spec = NULL;
   double limit = 0;
-  int64_t workers = 0;
-  uint64_t seed = 0;
   pg_code code = pg_req_string(request, "device", &spec, error);
   if (!code) code = pg_opt_number(request, "limit_s", 0, &limit, error);
-  if (!code) code = pg_opt_integer(request, "workers", 0, 1024, &workers, error);
-  if (!code) code = pg_opt_u64(request, "seed", &seed, error);
-  if (!code && workers != 0)
-    code = pg_fail(error, PG_UNSUPPORTED, "a device opens with its own number of threads (0)");
   if (code) return code;
   close_device(r);
   code = r->open(spec, &r->device, error);
@@ -100,12 +94,16 @@ static pg_code list_kernels(pg_runner *r, pg_module *module, json_t *list, pg_er
   const char *name;
   pg_kernel *kernel;
   pg_kernel_info info;
-  for (int i = 0; i < KERNELS_MOST && (name = d->ops->kernel_name(d, module, i)); i++) {
+  for (int i = 0; (name = d->ops->kernel_name(d, module, i)); i++) {
     memset(&info, 0, sizeof info);
+    if (i == KERNELS_MOST)
+      return pg_fail(error, PG_RANGE, "the module has more than %d kernels", KERNELS_MOST);
     pg_code code = d->ops->kernel(d, module, name, &kernel, error);
     if (!code) code = d->ops->kernel_info(d, kernel, &info, error);
     if (code) return code;
-    json_array_append_new(list, pg_json_kernel(&info));
+    json_t *kernel_json = pg_json_kernel(&info); /* whose name may be cut */
+    json_object_set_new(kernel_json, "name", pg_json_text(name, SIZE_MAX - 64));
+    json_array_append_new(list, kernel_json);
   }
   return PG_OK;
 }

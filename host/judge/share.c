@@ -5,27 +5,15 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdint.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-static const int seals = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL;
+#include "../available.h"
 
-/* Bytes that the kernel could give without swapping; SIZE_MAX where /proc does not say. */
-static size_t available(void) {
-  unsigned long long kib;
-  char line[128];
-  size_t bytes = SIZE_MAX;
-  FILE *f = fopen("/proc/meminfo", "re");
-  if (!f) return bytes;
-  while (fgets(line, sizeof line, f))
-    if (sscanf(line, "MemAvailable: %llu kB", &kib) == 1) bytes = (size_t)kib << 10;
-  fclose(f);
-  return bytes;
-}
+static const int seals = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL;
 
 static pg_code map(int descriptor, size_t bytes, pg_shared **out, pg_error *error) {
   pg_shared *s = malloc(sizeof *s);
@@ -46,7 +34,7 @@ pg_code pg_shared_new(size_t bytes, pg_shared **out, int *descriptor, pg_error *
   *descriptor = -1;
   if (bytes == 0 || bytes > INT64_MAX)
     return pg_fail(error, PG_RANGE, "shared memory must have 1 byte or more, got %zu", bytes);
-  size_t free_bytes = available();
+  size_t free_bytes = pg_available_memory();
   if (bytes > free_bytes) {
     pg_fail(error, PG_MEMORY, "%zu bytes of shared memory were asked for, %zu are available", bytes,
             free_bytes);

@@ -70,6 +70,12 @@ static bool wait_for_end(pid_t pid, double seconds) {
   return false;
 }
 
+void pg_worker_stop(pg_worker *w) {
+  if (w->pid <= 0) return;
+  kill(-w->pid, SIGKILL);
+  kill(w->pid, SIGKILL); /* in case it has left its group */
+}
+
 /* Kill what is left of the group and reap. `why` NULL: the process ended by itself, or is about to,
  * and has a moment so that the status is its own. One that sits in a driver and cannot die is left
  * behind. */
@@ -77,8 +83,7 @@ static void end(pg_worker *w, const char *why) {
   int status = 0;
   if (w->pid <= 0) return;
   if (!why && !wait_for_end(w->pid, dying_s)) why = "closed its socket and was killed";
-  kill(-w->pid, SIGKILL);
-  kill(w->pid, SIGKILL); /* in case it has left its group */
+  pg_worker_stop(w);
   pid_t n = wait_for_end(w->pid, killed_s) ? waitpid(w->pid, &status, WNOHANG) : 0;
   if (why)
     snprintf(w->cause, CAUSE_MAX, "%s%s", why, n == 0 ? ", and cannot end" : "");

@@ -36,6 +36,9 @@ int pg_worker_pid(const pg_worker *worker);
 /* Restrictions that the process obtained, as a list separated by spaces: "own-group no-new-privs
  * ...". */
 const char *pg_worker_sandbox(const pg_worker *worker);
+/* Kill the process group and do not wait: a process that holds a GPU takes a tenth of a second to
+ * end. pg_worker_kill or pg_worker_free follows. */
+void pg_worker_stop(pg_worker *worker);
 /* Kill the process group and wait for its end; `why` is told by later calls. Safe to call twice. */
 void pg_worker_kill(pg_worker *worker, const char *why);
 void pg_worker_free(pg_worker *worker);

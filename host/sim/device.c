@@ -3,8 +3,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
+#include "../parallel.h"
 #include "../ptx_scan.h"
 #include "check.h"
 #include "cache.h"
@@ -397,10 +397,9 @@ static pg_code add_ranges(sim_launch *l, sim_ranges *ranges, pg_error *error) {
 }
 
 static int worker_count(const sim_device *d, uint64_t blocks) {
-  long n = d->options.workers > 0 ? d->options.workers : sysconf(_SC_NPROCESSORS_ONLN);
-  if (n < 1) n = 1;
+  int n = d->options.workers > 0 ? d->options.workers : pg_cores();
   if (n > 256) n = 256;
-  return blocks < (uint64_t)n ? (int)blocks : (int)n;
+  return blocks < (uint64_t)n ? (int)blocks : n;
 }
 
 static pg_code check_cooperative(const pg_launch *launch, const sim_launch *l, pg_error *error) {
@@ -575,8 +574,13 @@ static void sim_health(pg_device *d, pg_health *out) {
   *out = (pg_health){-1, -1, -1, -1, -1};
 }
 
-static const char *mode_spec(pg_sim_mode mode) {
-  return mode == PG_SIM_CHECK ? "sim:check" : mode == PG_SIM_PROFILE ? "sim:profile" : "sim";
+/* The name that opens such a device again. */
+static void write_spec(const pg_sim_options *o, char *spec, size_t bytes) {
+  static const char *const modes[] = {"sim", "sim:check", "sim:profile"};
+  char workers[24] = "", seed[32] = "";
+  if (o->workers) snprintf(workers, sizeof workers, ",workers=%d", o->workers);
+  if (o->seed) snprintf(seed, sizeof seed, ",seed=%llu", (unsigned long long)o->seed);
+  snprintf(spec, bytes, "%s%s%s", modes[o->mode], workers, seed);
 }
 
 static pg_code sim_info(pg_device *device, pg_device_info *info, pg_error *error) {
@@ -594,7 +598,7 @@ static pg_code sim_info(pg_device *device, pg_device_info *info, pg_error *error
                            .l2_bytes = 0,
                            .memory_bytes = sim_memory_total(d->memory)};
   int workers = worker_count(d, UINT64_MAX);
-  snprintf(info->spec, sizeof info->spec, "%s", mode_spec(d->options.mode));
+  write_spec(&d->options, info->spec, sizeof info->spec);
   snprintf(info->name, sizeof info->name, "PTX simulator, %d thread%s, %s", workers,
            workers == 1 ? "" : "s", sim_isa_name());
   return PG_OK;

@@ -54,7 +54,8 @@ function Builds:start(arms, first, last)
     prepare(arm, self.arch)
     if arm.key and not self.done[arm.key] then
       self.progress("compiling " .. arm.impl.shown)
-      self.done[arm.key] = { job = compile.start(arm.request, self.arch) }
+      self.done[arm.key] = { job = compile.start(arm.request, self.arch, self.spare) }
+      self.spare = nil
       started[#started + 1] = self.done[arm.key]
     end
   end
@@ -78,6 +79,16 @@ function Builds:compile(arms, meanwhile)
       arm.ptx = built.result and built.result.ptx
     end
   end
+end
+
+--- Have a compiler ready for what comes next.
+function Builds:prepare()
+  self.spare = self.spare or compile.spare()
+end
+
+function Builds:close()
+  if self.spare then self.spare:kill() end
+  self.spare = nil
 end
 
 return builds

@@ -4,23 +4,13 @@
 
 local core = require "perigee.core"
 local buffers = require "perigee.buffers"
-local errors = require "perigee.errors"
+local implementation = require "perigee.impl"
 local rng = require "perigee.rng"
 
 local Case = {}
 Case.__index = Case
 
 local case = {}
-
-local function call(task, field, ...)
-  if not task[field] then return nil end
-  local ok, value = errors.catch("invalid", task[field], ...)
-  if not ok then
-    value.message = ("task %s, %s: %s"):format(task.name, field, value.message)
-    errors.again(value, task.where)
-  end
-  return value
-end
 
 -- Inputs and initial state by name; the state's contents are made when first asked for.
 local function io_of(self)
@@ -43,17 +33,23 @@ local function io_of(self)
   })
 end
 
-local function add(self, role, declared)
-  if declared == nil then return end
-  if type(declared) ~= "table" then
-    core.error("invalid", ("task %s, %ss: expected a table by name, got %s"):format(self.task.name,
-      role,
-      type(declared)), nil, self.task.where)
-  end
+-- Names of a table of buffers, sorted.
+local function names_of(declared, what, where)
   local names = {}
-  for name in pairs(declared) do names[#names + 1] = name end
+  for name in pairs(declared) do
+    if type(name) ~= "string" then
+      core.error("invalid", ("%s: expected buffers by name, got a %s"):format(what, type(name)),
+        "write { x = ... }", where)
+    end
+    names[#names + 1] = name
+  end
   table.sort(names)
-  for _, name in ipairs(names) do
+  return names
+end
+
+local function add(self, role, declared)
+  for _, name in ipairs(names_of(declared or {}, ("task %s, %ss"):format(self.task.name, role),
+    self.task.where)) do
     if self.by_name[name] then
       core.error("invalid", ("task %s: two buffers are called '%s'"):format(self.task.name, name),
         nil,
@@ -85,23 +81,28 @@ end
 function case.make(task, p, seed)
   local self = setmetatable({ task = task, p = p, seed = seed, list = {}, by_name = {} }, Case)
   self.io = io_of(self)
-  add(self, "input", call(task, "inputs", p, rng.new(seed)))
-  add(self, "state", call(task, "state", p, self.io))
-  add(self, "output", call(task, "outputs", p, self.io))
+  add(self, "input", task:call("inputs", p, rng.new(seed)))
+  add(self, "state", task:call("state", p, self.io))
+  add(self, "output", task:call("outputs", p, self.io))
   sort(self)
   return self
 end
 
--- A list, a number or an array -> an array.
-local function as_array(value, name, task)
-  if type(value) == "userdata" then return value end
+-- A list, a number or an array -> an array with as many elements as the buffer.
+local function as_array(value, buffer, task)
+  local array = value
   if type(value) == "number" then value = { value } end
-  if type(value) ~= "table" then
-    core.error("invalid", ("task %s, reference: '%s' is a %s"):format(task.name, name, type(value)),
-      "return arrays, lists or numbers by name", task.where)
+  if type(value) == "table" then
+    array = core.array("f64", #value)
+    for i, item in ipairs(value) do array[i - 1] = item end
+  elseif type(value) ~= "userdata" then
+    core.error("invalid", ("task %s, reference: '%s' is a %s"):format(task.name, buffer.name,
+      type(value)), "return arrays, lists or numbers by name", task.where)
   end
-  local array = core.array("f64", #value)
-  for i, item in ipairs(value) do array[i - 1] = item end
+  if array.count ~= buffer.count then
+    core.error("invalid", ("task %s, reference: '%s' has %d elements, the buffer has %d"):format(
+      task.name, buffer.name, array.count, buffer.count), nil, task.where)
+  end
   return array
 end
 
@@ -109,16 +110,15 @@ end
 -- them.
 function Case:expected()
   if self.wanted then return self.wanted end
-  local wanted = call(self.task, "reference", self.p, self.io)
-  if type(wanted) ~= "table" then
-    core.error("invalid",
-      ("task %s, reference: expected a table by name, got %s"):format(self.task.name,
-      type(wanted)), nil, self.task.where)
+  local wanted = self.task:call("reference", self.p, self.io)
+  if not wanted then
+    core.error("invalid", ("task %s, reference: it returned nothing"):format(self.task.name),
+      "return the expected values by name: { y = ... }", self.task.where)
   end
   self.wanted = {}
   for name, value in pairs(wanted) do
     local buffer = self.by_name[name]
-    self.wanted[name] = buffer and as_array(value, name, self.task) or value
+    self.wanted[name] = buffer and as_array(value, buffer, self.task) or value
   end
   return self.wanted
 end
@@ -137,28 +137,21 @@ end
 --- Compulsory work {bytes, flops, items}; empty when the task does not say.
 function Case:work()
   if not self.work_done then
-    self.work_done = call(self.task, "work", self.p, self.io, self:expected()) or {}
+    self.work_done = self.task:call("work", self.p, self.io, self:expected()) or {}
   end
   return self.work_done
 end
 
 --- Numbers of the task to show beside the result.
 function Case:facts()
-  local facts = self.task.facts
-  if type(facts) == "function" then
-    return call(self.task, "facts", self.p, self.io, self:expected()) or {}
-  end
-  return facts or {}
+  return self.task:call("facts", self.p, self.io, self:expected()) or {}
 end
 
 --- The buffers a runner gets: the case's own and an implementation's scratch.
 function Case:buffers_for(impl)
   local list = table.move(self.list, 1, #self.list, 1, {})
-  local scratch = type(impl.scratch) == "function" and impl.scratch(self.p) or impl.scratch or {}
-  local names = {}
-  for name in pairs(scratch) do names[#names + 1] = name end
-  table.sort(names)
-  for _, name in ipairs(names) do
+  local scratch = implementation.field(impl, "scratch", self.p) or {}
+  for _, name in ipairs(names_of(scratch, "scratch", impl.where)) do
     if self.by_name[name] then
       core.error("invalid", ("scratch '%s' has the name of a buffer of the task"):format(name), nil,
         impl.where)

@@ -10,20 +10,31 @@ local task = require "perigee.task"
 
 local catalogue = {}
 
+local function mistake(code, message, hint)
+  return { code = code, message = message, hint = hint }
+end
+
 --- Folders that hold tasks, nearest first.
+-- @treturn table,table paths, and an error for each folder of PERIGEE_TASKS that is not there
 function catalogue.folders()
-  local list, seen = {}, {}
+  local list, seen, failed = {}, {}, {}
   local function add(folder)
     local real = files.is_folder(folder) and core.realpath(folder)
     if real and not seen[real] then
       seen[real] = true
       list[#list + 1] = real
     end
+    return real
   end
   add("tasks")
-  for folder in (os.getenv("PERIGEE_TASKS") or ""):gmatch("[^:]+") do add(folder) end
+  for folder in (os.getenv("PERIGEE_TASKS") or ""):gmatch("[^:]+") do
+    if not add(folder) then
+      failed[#failed + 1] = mistake("not_found", ("PERIGEE_TASKS names no folder: '%s'"):format(
+        folder), "folders are separated by ':'")
+    end
+  end
   add(files.join(core.home or ".", "tasks"))
-  return list
+  return list, failed
 end
 
 -- A Lua syntax error: 'path:12: text' -> where "path:12", message "text".
@@ -62,17 +73,23 @@ function catalogue.load(path)
   return returned_tasks(path, value)
 end
 
--- Lua files of a folder and its folders, sorted.
-local function walk(folder, found)
-  for _, name in ipairs(core.list_dir(folder)) do
+-- Lua files of a folder and its folders, sorted. A folder that cannot be read, or that links back
+-- to one that contains it, is not entered.
+local function walk(folder, found, failed, above)
+  local real = core.realpath(folder)
+  if not real or above[real] then return end
+  local names, e = core.list_dir(folder)
+  if not names then failed[#failed + 1] = e end
+  above[real] = true
+  for _, name in ipairs(names or {}) do
     local path = files.join(folder, name)
     if files.is_folder(path) then
-      walk(path, found)
-    elseif name:match("%.lua$") and not name:match("^[_.]") then
+      walk(path, found, failed, above)
+    elseif files.is_file(path) and name:match("%.lua$") and not name:match("^[_.]") then
       found[#found + 1] = path
     end
   end
-  return found
+  above[real] = nil
 end
 
 -- Other Lua files lie beside tasks (helpers, makers of data); running them to find out would be
@@ -82,21 +99,36 @@ local function declares_tasks(path)
   return text:find("%.task%s*[%({]") ~= nil
 end
 
---- Every task.
--- @treturn table,table tasks sorted by name, and errors {error...} of files that did not load
-function catalogue.all()
-  local tasks, by_name, failed = {}, {}, {}
-  for _, folder in ipairs(catalogue.folders()) do
-    for _, path in ipairs(walk(folder, {})) do
-      local ok, list = true, {}
-      if declares_tasks(path) then ok, list = errors.catch("invalid", catalogue.load, path) end
-      if not ok then failed[#failed + 1] = list end
-      for _, item in ipairs(ok and list or {}) do
-        if not by_name[item.name] then -- a nearer folder goes first
-          by_name[item.name] = item
-          tasks[#tasks + 1] = item
-        end
+-- The tasks of one folder by name. Two of one name are a mistake: the first stays.
+local function of_folder(folder, failed)
+  local paths, by_name = {}, {}
+  walk(folder, paths, failed, {})
+  for _, path in ipairs(paths) do
+    local ok, list = true, {}
+    if declares_tasks(path) then ok, list = errors.catch("invalid", catalogue.load, path) end
+    if not ok then failed[#failed + 1] = list end
+    for _, item in ipairs(ok and list or {}) do
+      local first = by_name[item.name]
+      if first then
+        failed[#failed + 1] = mistake("invalid", ("two tasks are called '%s': %s and %s"):format(
+          item.name, first.where or files.shown(first.file), item.where or files.shown(path)),
+          "the second is left out: rename one of them")
       end
+      by_name[item.name] = first or item
+    end
+  end
+  return by_name
+end
+
+--- Every task. One of a nearer folder replaces that of the same name in another.
+-- @treturn table,table tasks sorted by name, and errors {error...} of what did not load
+function catalogue.all()
+  local tasks, seen = {}, {}
+  local folders, failed = catalogue.folders()
+  for _, folder in ipairs(folders) do
+    for name, item in pairs(of_folder(folder, failed)) do
+      if not seen[name] then tasks[#tasks + 1] = item end
+      seen[name] = true
     end
   end
   table.sort(tasks, function(a, b) return a.name < b.name end)

@@ -53,6 +53,11 @@ local function parser_for(wanted)
 end
 
 local function usage_error(message, command)
+  local number = message:match("^unknown option '(%-[%d.][^']*)")
+  if number then
+    core.error("invalid", ("'%s' looks like an option"):format(number),
+      ("a value that begins with '-' is joined to its option: --option=%s"):format(number))
+  end
   local text, tip = message:match("^(.-)\n(.*)$")
   core.error("invalid", text or message, tip or ("see perigee %s--help"):format(command and command
     .. " " or ""))
@@ -60,6 +65,13 @@ end
 
 local function is_script(name)
   return name:match("%.lua$") ~= nil
+end
+
+-- What a task file prints must not stand between the objects of --json.
+local function to_stderr(...)
+  local parts = table.pack(...)
+  for i = 1, parts.n do parts[i] = tostring(parts[i]) end
+  io.stderr:write(table.concat(parts, "\t"), "\n")
 end
 
 --- Run the command line.
@@ -79,6 +91,7 @@ function cli.main(args)
   local parser, module = parser_for(known and first or nil)
   local ok, result = parser:pparse(args)
   if not ok then usage_error(result, known and first or nil) end
+  if result.json then print = to_stderr end -- luacheck: ignore 121
   return module.main(result)
 end
 

@@ -56,16 +56,30 @@ local function committed(request)
   }
 end
 
+--- A compiler process that loads its library ahead of need, for one `start`.
+function compile.spare()
+  local spare = worker.start("compiler")
+  spare:post({ op = "prepare" }, DEADLINE_S)
+  return spare
+end
+
+-- A spare that did not survive is no loss.
+local function compiler(spare)
+  if spare and spare:take() then return spare end
+  return worker.start("compiler")
+end
+
 --- Start compiling. @tparam table request what impl.request returned
 -- @tparam[opt] string arch "compute_90"
+-- @tparam[opt] table spare what `spare` returned
 -- @treturn table a job for `finish`
-function compile.start(request, arch)
+function compile.start(request, arch, spare)
   local job = { request = request, arch = arch or compile.DEFAULT_ARCH }
   if request.lang == "ptx" then
     job.result = { ptx = request.source, log = "", seconds = 0, cached = false, lowered = {} }
     return job
   end
-  job.worker = worker.start("compiler")
+  job.worker = compiler(spare)
   job.worker:post({
     op = "compile", lang = request.lang, source = request.source, name = request.name,
     arch = job.arch,

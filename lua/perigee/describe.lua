@@ -69,7 +69,7 @@ end
 
 -- Scalar parameters of all signatures, each once, with their values in the sample case.
 local function scalar_list(task, one)
-  local args, list, seen = task.args and task.args(one.p) or {}, {}, {}
+  local args, list, seen = task:call("args", one.p) or {}, {}, {}
   for _, parsed in ipairs(task.signatures) do
     for _, param in ipairs(parsed.params) do
       if not param.pointer and not seen[param.name] then

@@ -19,7 +19,8 @@ Module.__index = Module
 function device.spec(name)
   if name == nil or name == "auto" then return core.default_device() end
   if name == "cuda" then return "cuda:0" end
-  if name == "sim" or name == "sim:check" or name == "sim:profile" or name:match("^cuda:%d+$") then
+  local bare = name:match("^sim[^,]*") or name -- what follows is checked when it is opened
+  if bare == "sim" or bare == "sim:check" or bare == "sim:profile" or name:match("^cuda:%d+$") then
     return name
   end
   core.error("not_found", ("unknown device '%s'"):format(name),
@@ -119,8 +120,8 @@ local function add_methods(dev)
   return dev
 end
 
---- Open a device. @tparam[opt="auto"] string name "auto", "cuda:N", "sim", "sim:check",
--- "sim:profile"
+--- Open a device. @tparam[opt="auto"] string name "auto", "cuda:N", "sim", "sim:check" or
+-- "sim:profile"; a simulator's may go on with ",workers=N" and ",seed=N"
 function device.open(name)
   return add_methods(core.device(device.spec(name)))
 end

@@ -1,19 +1,10 @@
---- Error tables {code, message, hint, where}: raising them with a format, catching them, saying
--- them. Codes are those of host/error.h ("invalid", "range", "not_found", ...).
+--- Error tables {code, message, hint, where}: catching them, raising them again, saying them.
+-- Codes are those of host/error.h ("invalid", "range", "not_found", ...).
 -- @module perigee.errors
 
 local core = require "perigee.core"
 
 local errors = {}
-
---- Raise an error table.
--- @tparam string code one of the codes of host/error.h
--- @tparam table about {message=, hint=, where=}; message may be {format, ...}
-function errors.raise(code, about)
-  local message = about.message
-  if type(message) == "table" then message = string.format(table.unpack(message)) end
-  core.error(code, message, about.hint, about.where)
-end
 
 --- Call f(...) and turn whatever it raises into an error table.
 -- A raised string (a defect in a script, a Lua syntax error) gets the code `code`.
@@ -21,6 +12,10 @@ end
 function errors.catch(code, f, ...)
   local function handler(e)
     if type(e) == "table" and e.code then return e end
+    if type(e) == "table" and not (getmetatable(e) or {}).__tostring then
+      return { code = code, message = e.message or "raised a table without code and message",
+        trace = debug.traceback("", 2) }
+    end
     local where, text = tostring(e):match("^([^\n]-:%d+): (.*)")
     return { code = code, message = text or tostring(e), where = where,
       trace = debug.traceback("", 2) }
@@ -31,6 +26,18 @@ end
 --- Raise again what `errors.catch` returned, with a place added when it had none.
 function errors.again(e, where)
   core.error(e.code, e.message, e.hint, e.where or where)
+end
+
+--- Call f(...), a function that a user wrote, and say whose it was when it raises something.
+-- @tparam string what e.g. "task t/x, launch"
+-- @tparam string where the place of an error that has none
+-- @return the first result
+-- @raise what f raised, as an error table
+function errors.call(what, where, f, ...)
+  local ok, value = errors.catch("invalid", f, ...)
+  if ok then return value end
+  value.message = ("%s: %s"):format(what, value.message)
+  errors.again(value, where)
 end
 
 --- The error in words, as the command line prints it (without the leading "perigee: ").

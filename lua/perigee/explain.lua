@@ -146,4 +146,16 @@ function explain.simulated_legend(shown)
   return lines
 end
 
+--- What the numbers under the rows mean.
+function explain.facts_legend(shown)
+  local lines = {}
+  if shown.facts then
+    lines[1] = "name value    counts by the task and its validator; those that are 0 are left out"
+  end
+  if shown.several then
+    lines[2] = "a/b/c         one for each implementation, in the order of the rows"
+  end
+  return lines
+end
+
 return explain

@@ -24,14 +24,17 @@ function files.extension(path)
   return (files.basename(path):match("^.+%.([^.]*)$") or ""):lower()
 end
 
+local function is_a(path, kind)
+  local info = path ~= "" and core.file_info(path)
+  return info and info.type == kind or false
+end
+
 function files.is_file(path)
-  local info = core.file_info(path)
-  return info ~= nil and info.type == "file"
+  return is_a(path, "file")
 end
 
 function files.is_folder(path)
-  local info = core.file_info(path)
-  return info ~= nil and info.type == "dir"
+  return is_a(path, "dir")
 end
 
 --- The folder that a task file's other paths are relative to: what contains its `tasks` folder,
@@ -62,6 +65,10 @@ function files.find(path, folders, where)
   for _, folder in ipairs(path:sub(1, 1) == "/" and { "" } or folders) do
     local full = files.join(folder, path)
     if files.is_file(full) then return full end
+    if full ~= "" and core.file_info(full) then
+      core.error("invalid", ("'%s' is %s"):format(path,
+        files.is_folder(full) and "a folder" or "no regular file"), "name a file", where)
+    end
     if not tried[folder] then
       tried[folder] = true
       tried[#tried + 1] = folder == "" and files.dirname(path) or folder

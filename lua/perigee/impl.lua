@@ -3,6 +3,7 @@
 -- @module perigee.impl
 
 local core = require "perigee.core"
+local errors = require "perigee.errors"
 local files = require "perigee.files"
 
 local impl = {}
@@ -13,15 +14,15 @@ local LANGUAGES = { cu = "cuda", ptx = "ptx" }
 local LATER = { rs = "Rust", py = "Triton" }
 
 -- The language of a file, by its extension.
-local function language_of(path, where)
+local function language_of(path)
   local extension = files.extension(path)
   if LANGUAGES[extension] then return LANGUAGES[extension] end
   if LATER[extension] then
     core.error("unsupported", ("%s candidates are not in this version"):format(LATER[extension]),
-      "compile it to PTX and give the .ptx file", where)
+      "compile it to PTX and give the .ptx file", path)
   end
   core.error("invalid", ("cannot tell the language of '%s'"):format(path),
-    "expected a .cu or .ptx file", where)
+    "expected a .cu or .ptx file")
 end
 
 local function define_options(define, options, where)
@@ -48,6 +49,19 @@ function impl.options(how, where)
   define_options(how.define or {}, options, where)
   for _, option in ipairs(how.options or {}) do options[#options + 1] = option end
   return options
+end
+
+--- What a field gives that is a table or a function of the parameters; nil when it is absent.
+-- @raise what the function raises, with the field's name; "invalid" when it returns no table
+function impl.field(one, name, p)
+  local given = one[name]
+  if type(given) ~= "function" then return given end
+  local value = errors.call(name, one.where, given, p)
+  if value ~= nil and type(value) ~= "table" then
+    core.error("invalid", ("%s: expected a table, got %s"):format(name, type(value)), nil,
+      one.where)
+  end
+  return value
 end
 
 --- Folders that a task's relative paths are looked up in.
@@ -80,16 +94,17 @@ function impl.resolve(task, declared)
   }
 end
 
---- A candidate: one source file run with the task's own launch.
+--- A candidate: one source file run with the task's own launch. It has no `where`: mistakes of a
+-- launch or a signature are the task's.
 function impl.candidate(path)
   if files.is_folder(path) then
     core.error("unsupported",
       ("'%s' is a folder; candidates of several files are not in this version"):format(
       path), "give one .cu or .ptx file")
   end
-  local lang = language_of(path, path)
+  local lang = language_of(path)
   local found = files.find(path, { "." })
-  return { name = files.basename(path), lang = lang, path = found, shown = path, where = path }
+  return { name = files.basename(path), lang = lang, path = found, shown = path }
 end
 
 -- Sources travel as JSON, which holds UTF-8 only: what is no text, as in comments of old encodings,
@@ -102,8 +117,7 @@ end
 --- What to compile for parameters p: macros may depend on them.
 -- @treturn table {source, name, options, expressions, lang}
 function impl.request(one, p)
-  local define = one.define
-  if type(define) == "function" then define = define(p) end
+  local define = impl.field(one, "define", p)
   local include = { files.dirname(one.path) }
   for _, folder in ipairs(one.include or {}) do include[#include + 1] = folder end
   local kernel = type(one.kernel) == "string" and not one.kernel:find("%(") and one.kernel or nil

@@ -29,7 +29,6 @@ local LATER = {
   measure = { "perigee.measure" },
   spec = { "perigee.buffers", "spec" },
   rng = { "perigee.rng", "new" },
-  stats = { "perigee.stats" },
   catalogue = { "perigee.catalogue" },
   judge = { "perigee.judge" },
 }

@@ -54,6 +54,13 @@ Session.__close = function(self) self:close() end
 
 function Session:close()
   self.pool:close()
+  self.builds:close()
+end
+
+--- Start the processes that the next `count` candidates need. Nothing may be being timed.
+function Session:stand_by(count)
+  self.pool:fill(count)
+  self.builds:prepare()
 end
 
 function Session:seed_of(stream)

@@ -41,6 +41,10 @@ end
 --   samples, unit = "us", method, clock = "gpu" or "simulator"}; on the simulator the times say
 --   nothing about a GPU
 local function measure(dev, body, options)
+  if type(dev) ~= "userdata" and type(dev) ~= "table" or type(body) ~= "function" then
+    core.error("invalid", ("measure: expected a device and a function, got %s and %s"):format(
+      type(dev), type(body)), "pg.measure(dev, function() kernel:launch { ... } end)")
+  end
   options = options or {}
   local method = options.method or "cold"
   if method ~= "cold" and method ~= "hot" then

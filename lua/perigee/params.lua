@@ -72,7 +72,8 @@ local function take(name, decl, value, where)
   if converted == nil then
     core.error("invalid", ("parameter %s: expected %s, got '%s'"):format(name, decl.type,
       tostring(value)),
-      decl.doc and (name .. ": " .. decl.doc) or nil, where)
+      ("%s%s: %s"):format(name, decl.doc and (" (%s)"):format(decl.doc) or "", range_text(decl)),
+      where)
   end
   if not in_range(decl, converted) then
     core.error("range", ("parameter %s = %s is out of range"):format(name, tostring(value)),
@@ -125,6 +126,12 @@ function params.declare(declared, where)
     if not TYPES[decl.type] then
       core.error("invalid", ("parameter %s: unknown type '%s'"):format(name, tostring(decl.type)),
         "types: integer, number, string, boolean", where)
+    end
+    for _, field in ipairs { "min", "max" } do
+      if decl[field] ~= nil and type(decl[field]) ~= "number" then
+        core.error("invalid", ("parameter %s: %s must be a number, got a %s"):format(name, field,
+          type(decl[field])), nil, where)
+      end
     end
     check_values(name, decl, where)
     result[name] = decl

@@ -3,6 +3,7 @@
 -- @module perigee.plan
 
 local core = require "perigee.core"
+local implementation = require "perigee.impl"
 local signature = require "perigee.signature"
 local suggest = require "perigee.suggest"
 
@@ -158,6 +159,10 @@ local function arguments(step, declared, context)
 end
 
 local function check_step(step, context)
+  if type(step) ~= "table" then
+    core.error("invalid", ("launch: expected a step { grid =, block = }, got %s"):format(
+      type(step)), "return one step or a list of steps", context.where)
+  end
   for field in pairs(step) do
     if not STEP_FIELDS[field] then
       core.error("invalid", ("launch: unknown field '%s'"):format(tostring(field)),
@@ -240,7 +245,7 @@ function plan.build(task, impl, p, list)
   local where = impl.where or task.where or task.name
   local context = {
     task = task, impl = impl, params = p, buffers = {}, where = where, rename = renames(impl),
-    args = task.args and task.args(p) or {}, signature = own_signature(impl, where),
+    args = task:call("args", p) or {}, signature = own_signature(impl, where),
   }
   for i, buffer in ipairs(list) do
     buffer.index = i - 1
@@ -249,10 +254,12 @@ function plan.build(task, impl, p, list)
   local kernel = impl.kernel
   context.entry = type(kernel) == "string" and kernel or nil
   if context.signature then context.entry = context.signature.name end
-  local described = (impl.launch or task.launch)(p)
-  if type(described) ~= "table" then
-    core.error("invalid", "launch: expected { grid =, block = } or a list of steps, got "
-      .. type(described), nil, where)
+  local described
+  if impl.launch then described = implementation.field(impl, "launch", p)
+  else described = task:call("launch", p) end
+  if not described then
+    core.error("invalid", "launch: it returned nothing",
+      "return { grid =, block = } or a list of steps", where)
   end
   local steps = core.json_array {}
   for number, step in ipairs(described[1] and described or { described }) do

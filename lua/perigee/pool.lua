@@ -13,7 +13,7 @@ local pool = {}
 --- @tparam string spec device
 -- @tparam table how what runner.start takes
 function pool.new(spec, how)
-  return setmetatable({ spec = spec, how = how, spares = {}, all = {} }, Pool)
+  return setmetatable({ spec = spec, how = how, spares = {}, ending = {}, all = {} }, Pool)
 end
 
 --- Start runners until `count` spares are there or opening.
@@ -25,27 +25,38 @@ function Pool:fill(count)
   end
 end
 
+-- Wait for those that were given back: they may still hold memory of the device.
+local function reap(self)
+  for _, one in ipairs(self.ending) do
+    one:close()
+    self.all[one] = nil
+  end
+  self.ending = {}
+end
+
 --- A runner; it may still be opening.
 function Pool:take()
+  reap(self)
   self:fill(1)
   return table.remove(self.spares, 1)
 end
 
---- Wait until no spare is opening any more: call before timing.
+--- Wait until no spare is opening and no former runner ending any more: call before timing.
 function Pool:settle()
+  reap(self)
   for _, one in ipairs(self.spares) do one:ready() end
 end
 
---- Give a runner back: a live one serves the next candidate only if `reuse`.
+--- Give a runner back. It ends while something else goes on.
 function Pool:release(one)
-  one:close()
-  self.all[one] = nil
+  one:stop()
+  table.insert(self.ending, one)
 end
 
 --- End every process.
 function Pool:close()
   for one in pairs(self.all) do one:close() end
-  self.all, self.spares = {}, {}
+  self.all, self.spares, self.ending = {}, {}, {}
 end
 
 return pool

@@ -10,7 +10,7 @@ local units = require "perigee.units"
 
 local report = {}
 
-local MAX_FACTS = 8 -- columns; --json has all
+local WIDTH = 120 -- of a line of facts
 
 local function longest(names, title)
   local size = #title
@@ -112,17 +112,40 @@ local function simulated_columns(rec, shown)
   return list
 end
 
-local function fact_columns(rec)
-  local list = {}
-  for _, name in ipairs(params.names(rec.facts or {})) do
-    if #list < MAX_FACTS then
-      list[#list + 1] = { title = name, width = 9, right = true, value = function(r)
-        local value = (r.facts or {})[name]
-        return value ~= nil and fact_text(value) or ""
-      end }
+-- A fact of records of one cell: one value where those that have it agree, else one for each;
+-- nil when it is 0.
+local function fact_of(records, name)
+  local texts, first, differs, any = {}, nil, false, false
+  for i, rec in ipairs(records) do
+    local value = rec.facts[name]
+    texts[i] = value == nil and "-" or fact_text(value)
+    if value ~= nil then first = first or texts[i] end
+    differs = differs or (value ~= nil and texts[i] ~= first)
+    any = any or (value ~= nil and value ~= 0)
+  end
+  if not any then return nil, false end
+  return name .. " " .. (differs and table.concat(texts, "/") or first), differs
+end
+
+-- Lines of at most WIDTH characters with the facts of records of one cell.
+-- @treturn table,boolean lines, and whether a fact differs among the records
+local function fact_lines(records, indent)
+  local names, lines, line, several = {}, {}, nil, false
+  for _, rec in ipairs(records) do
+    for name in pairs(rec.facts) do names[name] = true end
+  end
+  for _, name in ipairs(params.names(names)) do
+    local text, differs = fact_of(records, name)
+    several = several or differs
+    if text and line and #line + #text + 2 <= WIDTH then
+      line = line .. ", " .. text
+    elseif text then
+      if line then lines[#lines + 1] = line .. "," end
+      line = indent .. text
     end
   end
-  return list
+  lines[#lines + 1] = line
+  return lines, several
 end
 
 local Run = {}
@@ -133,7 +156,7 @@ Run.__index = Run
 -- @tparam table how {cells = names, impls = names, out = function(line), simulated = boolean,
 --   missing = cells that are left out, see Task:missing_cells}
 function report.run(task, how)
-  return setmetatable({ task = task, how = how, out = how.out, shown = {} }, Run)
+  return setmetatable({ task = task, how = how, out = how.out, shown = {}, group = {} }, Run)
 end
 
 function Run:layout(rec)
@@ -148,7 +171,6 @@ function Run:layout(rec)
   add { title = "verdict", width = 8, value = function(r) return r.verdict end }
   local more = self.how.simulated and simulated_columns(rec, self.shown)
     or timed_columns(rec, #self.how.impls > 1 and self.how.impls[1] or nil)
-  for _, column in ipairs(fact_columns(rec)) do add(column) end
   for _, column in ipairs(more) do add(column) end
   return columns.new(list)
 end
@@ -166,8 +188,23 @@ local function head(self, rec)
   self.out("")
 end
 
+-- Under the rows of a cell: what is known of it.
+local function end_group(self)
+  local indent = #self.how.cells > 0 and longest(self.how.cells, "cell") + 4 or 2
+  local lines, several = fact_lines(self.group, (" "):rep(indent))
+  for _, line in ipairs(lines) do self.out(line) end
+  self.shown.facts = self.shown.facts or #lines > 0
+  self.shown.several = self.shown.several or several
+  self.group = {}
+end
+
 --- Print a record. Failures are explained under their row.
 function Run:add(rec)
+  if self.cell and self.cell ~= rec.cell then
+    end_group(self)
+    self.out("")
+  end
+  self.cell = rec.cell
   if not self.headed then
     head(self, rec)
     self.headed = true
@@ -182,33 +219,41 @@ function Run:add(rec)
   for i, column in ipairs(self.columns.list) do values[i] = column.value(rec) or "" end
   self.out(self.columns:row(values))
   for _, line in ipairs(explain.failure(rec)) do self.out(line) end
+  self.group[#self.group + 1] = rec
   self.last = rec.verdict == "passed" and rec or self.last
 end
 
--- Cells that were not asked for by name and that this machine cannot run, a line for each reason.
-local function say_missing(self)
-  local names, reasons = {}, {}
-  for _, cell in ipairs(self.how.missing or {}) do
+--- Cells that were not asked for by name and that this machine cannot run, a line for each reason.
+-- @tparam table missing what Task:missing_cells returned
+-- @treturn table lines
+function report.missing(missing)
+  local names, reasons, lines = {}, {}, {}
+  for _, cell in ipairs(missing) do
     if not names[cell.reason] then
       names[cell.reason] = {}
       reasons[#reasons + 1] = cell.reason
     end
     table.insert(names[cell.reason], cell.name)
   end
-  for _, reason in ipairs(reasons) do
-    self.out(("  not run: %s: %s"):format(table.concat(names[reason], ", "), reason))
+  for i, reason in ipairs(reasons) do
+    lines[i] = ("not run: %s: %s"):format(table.concat(names[reason], ", "), reason)
   end
+  return lines
 end
 
 --- Print the legend.
 function Run:finish()
-  if self.headed then say_missing(self) end
+  end_group(self)
+  local missing = report.missing(self.how.missing or {})
+  if #missing > 0 then self.out(self.headed and "" or self.task.name) end
+  for _, line in ipairs(missing) do self.out("  " .. line) end
   if not self.last then return end
   self.out("")
   local lines = self.how.simulated and explain.simulated_legend(self.shown) or {}
   if self.last.time then
     lines = explain.timed_legend(self.last, #self.how.impls > 1 and self.how.impls[1] or nil)
   end
+  for _, line in ipairs(explain.facts_legend(self.shown)) do lines[#lines + 1] = line end
   for _, line in ipairs(lines) do self.out("  " .. line) end
 end
 

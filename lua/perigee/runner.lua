@@ -23,14 +23,13 @@ local GRACE_S = 10 -- the simulator keeps its own limit and says where the kerne
 local ALIGN = 256
 
 --- Start a runner and let it open the device; `ready` waits for that.
--- @tparam string spec "cuda:0", "sim:check", ...
--- @tparam table how {timeout = seconds a kernel may run, seed =, workers =}
+-- @tparam string spec "cuda:0", "sim:check", "sim:check,seed=7", ...
+-- @tparam table how {timeout = seconds a kernel may run}
 function runner.start(spec, how)
   local self = setmetatable({ spec = spec, timeout = how.timeout, sim = spec:match("^sim") ~= nil },
     Runner)
   self.worker = worker.start("runner")
-  self.worker:post({ op = "open", device = spec, limit_s = how.timeout, workers = how.workers or 0,
-    seed = how.seed or 1 }, OPEN_S)
+  self.worker:post({ op = "open", device = spec, limit_s = how.timeout }, OPEN_S)
   return self
 end
 
@@ -126,12 +125,12 @@ end
 local function damage(reply)
   local canary = null_free(reply.canary)
   if canary then
-    local text = ("wrote %s buffer %s: the red zone is changed %d bytes from it"):format(
-      canary.side == "before" and "before the start of" or "past the end of", canary.buffer,
-      canary.offset or 0)
-    return { verdict = "out_of_bounds", reason = text, findings = { {
-      kind = "out_of_bounds", text = text, allocation = canary.buffer, distance = canary.offset,
-    } } }
+    local found = { kind = "out_of_bounds", text = canary.text }
+    if canary.side ~= "master" then -- which belongs to no buffer that the candidate knows
+      found.allocation = canary.buffer
+      found.distance = canary.side == "before" and -canary.offset or canary.offset
+    end
+    return { verdict = "out_of_bounds", reason = canary.text, findings = { found } }
   end
   local changed = null_free(reply.inputs_changed)
   if changed and #changed > 0 then
@@ -198,6 +197,12 @@ end
 --- Names of the restrictions that the process obtained.
 function Runner:sandbox()
   return self.worker:sandbox()
+end
+
+--- Kill the process without waiting: it may take its time to give the device back. `close` follows.
+function Runner:stop()
+  self.dead = true
+  self.worker:stop()
 end
 
 --- End the process.

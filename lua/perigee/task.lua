@@ -3,6 +3,7 @@
 -- @module perigee.task
 
 local core = require "perigee.core"
+local errors = require "perigee.errors"
 local params = require "perigee.params"
 local signature = require "perigee.signature"
 local suggest = require "perigee.suggest"
@@ -24,28 +25,46 @@ local FIELDS = {
 local REQUIRED = { "name", "kernel", "launch", "reference" }
 local LEVELS = { kernel = true, module = true, application = true, challenge = true }
 local CELL_FIELDS = {
-  name = true, axis = true, set = true, sim = true, doc = true, needs = true,
+  name = "string", axis = "string", set = "table", sim = "table", doc = "string",
+  needs = "function",
+}
+local IMPL_FIELDS = {
+  [1] = "string", [2] = "string", name = "string", lang = "string", file = "string",
+  doc = "string", kernel = "string table", launch = "function", args = "table",
+  define = "table function", include = "table", options = "table", scratch = "table function",
+  ptx = "string",
 }
 
 local function fail(where, hint, text, ...)
   core.error("invalid", text:format(...), hint, where)
 end
 
-local function check_field(name, value, where)
-  local allowed = FIELDS[name]
-  if not allowed then
-    fail(where, suggest.hint(tostring(name), params.names(FIELDS), "fields"),
-      "task: unknown field '%s'",
-      tostring(name))
+local function names_of(fields)
+  local names = {}
+  for name in pairs(fields) do
+    if type(name) == "string" then names[#names + 1] = name end
   end
-  if not (" " .. allowed .. " "):find(" " .. type(value) .. " ", 1, true) then
-    fail(where, nil, "task: field '%s': expected %s, got %s", name, allowed:gsub(" ", " or "),
-      type(value))
+  table.sort(names)
+  return names
+end
+
+-- Each field of `declared` must be one of `fields` (name -> types it may have).
+local function check_types(declared, fields, what, where)
+  for name, value in pairs(declared) do
+    local allowed = fields[name]
+    if not allowed then
+      fail(where, suggest.hint(tostring(name), names_of(fields), "fields"),
+        "%s: unknown field '%s'", what, tostring(name))
+    end
+    if not (" " .. allowed .. " "):find(" " .. type(value) .. " ", 1, true) then
+      fail(where, nil, "%s: field '%s': expected %s, got %s", what, name,
+        (allowed:gsub(" ", " or ")), type(value))
+    end
   end
 end
 
 local function check_fields(declared, where)
-  for name, value in pairs(declared) do check_field(name, value, where) end
+  check_types(declared, FIELDS, "task", where)
   for _, name in ipairs(REQUIRED) do
     if declared[name] == nil then
       fail(where, "see tasks/README.md", "task: field '%s' is missing", name)
@@ -70,12 +89,7 @@ local function check_cells(cells, declared_params, where)
     if type(cell) ~= "table" or type(cell.name) ~= "string" then
       fail(where, 'write { name = "base", set = { n = 1 } }', "cell #%d has no name", i)
     end
-    for field in pairs(cell) do
-      if not CELL_FIELDS[field] then
-        fail(where, suggest.hint(tostring(field), params.names(CELL_FIELDS), "fields"),
-          "cell %s: unknown field '%s'", cell.name, tostring(field))
-      end
-    end
+    check_types(cell, CELL_FIELDS, "cell " .. cell.name, where)
     if seen[cell.name] then fail(where, nil, "two cells are called '%s'", cell.name) end
     seen[cell.name] = true
     params.resolve(declared_params, { purpose = "sim", cell = cell, where = where })
@@ -88,8 +102,10 @@ local function impl_list(declared, where)
   local list = {}
   for key, value in pairs(declared) do
     if type(value) ~= "table" then
-      fail(where, nil, "implementation %s: expected a table", tostring(key))
+      fail(where, 'write { "cuda", "kernels/vector/saxpy.cu" }',
+        "implementation %s: expected a table", tostring(key))
     end
+    check_types(value, IMPL_FIELDS, "implementation " .. tostring(value.name or key), where)
     local impl = setmetatable({}, { __index = value })
     impl.name = type(key) == "string" and key or value.name
     if type(impl.name) ~= "string" then
@@ -182,10 +198,11 @@ end
 
 -- Cells that this machine can run, and the others as {name, reason}: a cell's `needs` is a function
 -- that returns what is missing and how to get it, or nil.
-local function sort_cells(cells)
+local function sort_cells(self)
   local ready, missing = {}, {}
-  for _, cell in ipairs(cells) do
-    local reason = cell.needs and cell.needs()
+  for _, cell in ipairs(self.cells) do
+    local what = ("task %s, needs of cell %s"):format(self.name, cell.name)
+    local reason = cell.needs and errors.call(what, self.where, cell.needs)
     if reason then missing[#missing + 1] = { name = cell.name, reason = reason }
     else ready[#ready + 1] = cell end
   end
@@ -194,7 +211,7 @@ end
 
 --- Cells that are left out unless they are asked for: {name, reason} each.
 function Task:missing_cells()
-  local _, missing = sort_cells(self.cells)
+  local _, missing = sort_cells(self)
   return missing
 end
 
@@ -202,7 +219,7 @@ end
 -- one nameless cell, `false`).
 -- @raise "not_found" with the nearest name
 function Task:select_cells(names)
-  if not names then return #self.cells > 0 and sort_cells(self.cells) or { false } end
+  if not names then return #self.cells > 0 and sort_cells(self) or { false } end
   local by_name, chosen = {}, {}
   for _, cell in ipairs(self.cells) do by_name[cell.name] = cell end
   for i, name in ipairs(names) do
@@ -231,11 +248,21 @@ end
 function Task:resolve(how)
   how.where = how.where or self.name
   local values = params.resolve(self.params, how)
-  if self.derive then
-    local changed = self.derive(values)
-    if type(changed) == "table" then values = changed end
+  return self:call("derive", values) or values
+end
+
+--- What a field that may be a function of its own gives: nil when it is absent.
+-- @tparam string field name of a field whose value is a table, or a function that returns one
+-- @treturn table|nil
+-- @raise what the function raises, with the task and the field; "invalid" when it is no table
+function Task:call(field, ...)
+  local given = self[field]
+  if type(given) ~= "function" then return given end
+  local value = errors.call(("task %s, %s"):format(self.name, field), self.where, given, ...)
+  if value ~= nil and type(value) ~= "table" then
+    fail(self.where, nil, "task %s, %s: expected a table, got %s", self.name, field, type(value))
   end
-  return values
+  return value
 end
 
 return task

@@ -123,9 +123,7 @@ end
 -- @tparam[opt] string override "cold", "hot" or "batch" instead of the task's own method
 -- @treturn string,integer method, and launches in a sample
 function timing.method_of(task, p, override)
-  local how = task.time
-  if type(how) == "function" then how = how(p) end
-  how = how or {}
+  local how = task:call("time", p) or {}
   local method = override or how.method or "cold"
   if method ~= "cold" and method ~= "hot" and method ~= "batch" then
     core.error("invalid", ("task %s: unknown timing method '%s'"):format(task.name,

@@ -70,6 +70,11 @@ function Worker:sandbox()
   return self.raw.sandbox
 end
 
+--- Kill the process without waiting for its end; `kill` waits.
+function Worker:stop()
+  if self.raw then self.raw:stop() end
+end
+
 --- Kill the process; allowed twice.
 function Worker:kill()
   if self.raw then self.raw:kill() end

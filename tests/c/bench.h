@@ -72,7 +72,7 @@ static bench *new_bench(const char *spec) {
   b->runner = pg_runner_new(fake_open);
   assert_non_null(b->runner);
   pg_runner_share(b->runner, b->shared, SHARED);
-  good(ask(b, "{'op':'open','device':'%s','limit_s':20,'workers':0,'seed':1}", spec));
+  good(ask(b, "{'op':'open','device':'%s','limit_s':20}", spec));
   good(ask(b, "{'op':'load','image':'fake','name':'x.cu'}"));
   return b;
 }

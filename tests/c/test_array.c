@@ -188,6 +188,18 @@ static void uniform_has_the_right_mean_and_variance(void **state) {
   pg_array_free(&a);
 }
 
+/* Long arrays are filled in parts by several threads. */
+static void long_arrays_have_the_same_elements(void **state) {
+  (void)state;
+  enum { N = 200003 };
+  pg_array a = make(PG_F64, N);
+  pg_random r = {.seed = 9, .stream = 4, .dist = PG_DIST_NORMAL, .mean = 0, .stddev = 1};
+  assert_int_equal(pg_array_random(&a, &r, NULL), PG_OK);
+  for (uint64_t i = 0; i < N; i++)
+    assert_true(((const double *)a.data)[i] == pg_rng_normal(9, 4, i));
+  pg_array_free(&a);
+}
+
 static void normal_takes_mean_and_stddev(void **state) {
   (void)state;
   pg_random r = defaults;
@@ -432,6 +444,7 @@ int main(void) {
       cmocka_unit_test(elements_are_those_of_rng),
       cmocka_unit_test(uniform_stays_in_its_interval),
       cmocka_unit_test(uniform_has_the_right_mean_and_variance),
+      cmocka_unit_test(long_arrays_have_the_same_elements),
       cmocka_unit_test(normal_takes_mean_and_stddev),
       cmocka_unit_test(integers_cover_both_ends),
       cmocka_unit_test(integers_span_64_bits),

@@ -248,6 +248,30 @@ static void only_the_first_mismatches_are_kept(void **state) {
   assert_true(c.rms_rel == INFINITY); /* the norm of what was wanted is 0 */
 }
 
+/* Long arrays are compared in parts by several threads: what comes out is that of one pass in
+ * order. */
+static void long_arrays_are_judged_as_one(void **state) {
+  (void)state;
+  enum { N = 300001 };
+  static float want[N], got[N];
+  static const size_t bad[] = {5, 70000, 140000, 299999};
+  double squares = 0;
+  for (int i = 0; i < N; i++) {
+    want[i] = got[i] = (float)(i % 97);
+    squares += (double)want[i] * want[i];
+  }
+  for (int i = 0; i < 4; i++) got[bad[i]] += (float)(i + 1);
+  pg_comparison c = compare(PG_F32, want, PG_F32, got, N, (pg_tolerance){.atol = 0.5});
+  assert_int_equal(c.bad, 4);
+  assert_int_equal(c.first_bad, 5);
+  assert_int_equal(c.last_bad, 299999);
+  assert_int_equal(c.worst, 299999);
+  assert_int_equal(c.mismatch_count, 4);
+  for (int i = 0; i < 4; i++) assert_int_equal(c.mismatch[i].index, bad[i]);
+  assert_true(c.max_abs == 4);
+  assert_true(fabs(c.rms_rel - sqrt(30 / squares)) < 1e-12);
+}
+
 static void huge_values_do_not_overflow_the_norm(void **state) {
   (void)state;
   double want[] = {1e200, 2e200}, got[] = {1e200, 2.2e200};
@@ -301,6 +325,7 @@ int main(void) {
       cmocka_unit_test(metrics_of_a_known_case),
       cmocka_unit_test(worst_is_the_largest_excess_not_the_largest_error),
       cmocka_unit_test(only_the_first_mismatches_are_kept),
+      cmocka_unit_test(long_arrays_are_judged_as_one),
       cmocka_unit_test(huge_values_do_not_overflow_the_norm),
       cmocka_unit_test(nothing_equals_nothing),
       cmocka_unit_test(bad_calls_are_refused),

@@ -17,6 +17,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "cuda/includes.h"
 #include "cuda/nvrtc.h"
 #include "ptx_scan.h"
 
@@ -387,6 +388,73 @@ static void headers_that_include_each_other_end(void **state) {
   assert_true(cached(request));
 }
 
+/* What the scan of `source` makes of `header`: 'y' it counts, 'n' it is not seen, '?' the text
+ * cannot tell. */
+static char scanned(const char *source, const char *header) {
+  static const char *const folders[] = {"."};
+  const pg_include_path path = {folders, 1, 1};
+  pg_manifest manifest = {0};
+  char line[64];
+  snprintf(line, sizeof line, "header %s ", header);
+  bool certain = pg_includes_scan(source, "scan.cu", NULL, 0, &path, &manifest);
+  bool counts = manifest.text && strstr(manifest.text, line);
+  pg_manifest_free(&manifest);
+  return !certain ? '?' : counts ? 'y' : 'n';
+}
+
+/* However a directive is spelt: one that is missed would make a changed header a hit. */
+static void every_spelling_of_an_include_is_seen(void **state) {
+  (void)state;
+  put("seen.h", "\n");
+  static const struct {
+    const char *source;
+    char found;
+  } cases[] = {
+      {"#include \"seen.h\"", 'y'},
+      {" \t# \t include\t\"seen.h\" // why\n", 'y'},
+      {"int a;\r\n#include \"seen.h\"\r\n", 'y'},
+      {"%:include \"seen.h\"", 'y'},
+      {"#include_next <seen.h>", 'y'},
+      {"/* why */ #include \"seen.h\"", 'y'},
+      {"/* a\n b */ /**/ #include \"seen.h\"", 'y'},
+      {"# /* a */ include /* b\n */ \"seen.h\"", 'y'},
+      {"#\\\ninclude \"seen.h\"", 'y'},
+      {"#include \\\r\n \"seen.h\"", 'y'},
+      {"\\\n#include \"seen.h\"", 'y'},
+      {"#inc\\\nlude \"seen.h\"", '?'},
+      {"#\\\n\\\ni\\\nnclude \"seen.h\"", '?'},
+      {"#include MACRO", '?'},
+      {"#if __has_include(\"seen.h\")\n#endif", 'y'},
+      {"#define\\\n A", 'n'},
+      {"#included \"seen.h\"", 'n'},
+      {"a * b; a */ c; /* # include", 'n'},
+      {"/*", 'n'},
+      {"#", 'n'},
+      {"*", 'n'},
+      {"", 'n'},
+  };
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    char found =
+        scanned(cases[i].source,
+                cases[i].source[0] && strchr(cases[i].source, '<') ? "./seen.h" : "seen.h");
+    if (found != cases[i].found) fail_msg("%c: %s", found, cases[i].source);
+  }
+}
+
+/* A chain of headers, each in the one before. */
+static void deep_headers_do_not_exhaust_the_stack(void **state) {
+  (void)state;
+  enum { DEEP = 4000 };
+  for (int i = 0; i < DEEP; i++) {
+    char path[32], text[64];
+    snprintf(path, sizeof path, "deep%d.h", i);
+    snprintf(text, sizeof text, i + 1 < DEEP ? "#include \"deep%d.h\"\n" : "\n", i + 1);
+    put(path, text);
+  }
+  assert_int_equal(scanned("#include \"deep0.h\"\n", "deep0.h"), '?');
+  assert_int_equal(scanned("#include \"deep3900.h\"\n", "deep3999.h"), 'y');
+}
+
 /* Path of the only entry of the cache in `under`; the number of files seen is returned. */
 static int only_entry(const char *under, char path[PATH_MAX]) {
   char sub[PATH_MAX];
@@ -424,13 +492,14 @@ static void a_damaged_entry_is_ignored_and_replaced(void **state) {
   pg_compile_request request = {.source = saxpy, .name = "damaged.cu"};
   pg_compile_result good, now;
   assert_false(compile(request, &good));
-  for (int harm = 0; harm < 5; harm++) {
+  for (int harm = 0; harm < 6; harm++) {
     assert_int_equal(only_entry("damage", path), 1);
     if (harm == 0) assert_int_equal(truncate(path, 0), 0);
     if (harm == 1) assert_int_equal(truncate(path, 100), 0);
     if (harm == 2) flip_byte(path, 10);
     if (harm == 3) put(path, "perigee cache 1\nnonsense");
     if (harm == 4) flip_byte(path, (long)good.bytes);
+    if (harm == 5) assert_int_equal(unlink(path) | mkfifo(path, 0600), 0); /* nobody writes to it */
     assert_false(compile(request, &now));
     assert_string_equal(now.ptx, good.ptx);
     pg_compile_free(&now);
@@ -682,6 +751,8 @@ int main(void) {
       cmocka_unit_test(a_pre_included_header_counts),
       cmocka_unit_test(what_the_text_cannot_tell_is_never_cached),
       cmocka_unit_test(headers_that_include_each_other_end),
+      cmocka_unit_test(every_spelling_of_an_include_is_seen),
+      cmocka_unit_test(deep_headers_do_not_exhaust_the_stack),
       cmocka_unit_test(a_damaged_entry_is_ignored_and_replaced),
       cmocka_unit_test(the_cache_can_be_switched_off),
       cmocka_unit_test(the_cache_lies_where_xdg_says),

@@ -352,9 +352,22 @@ static void names_parse_and_unknown_ones_get_a_suggestion(void **state) {
     assert_int_equal(d.size, pg_scalar_size((pg_scalar)s));
   }
   assert_int_equal(pg_dtype_parse("float", &d, &e), PG_NOT_FOUND);
-  assert_string_equal(e.hint, "did you mean 'f32'?");
-  assert_int_equal(pg_dtype_parse("", &d, &e), PG_NOT_FOUND);
-  assert_non_null(strstr(e.hint, "bf16"));
+  static const char *const meant[][2] = {
+      {"float", "f32"}, {"size_t", "u64"}, {"f23", "f32"}, {"bf1", "bf16"}, {"f8e4m", "f8e4m3"}};
+  for (size_t i = 0; i < sizeof meant / sizeof *meant; i++) {
+    char hint[64];
+    snprintf(hint, sizeof hint, "did you mean '%s'? The dtypes are f64", meant[i][1]);
+    assert_int_equal(pg_dtype_parse(meant[i][0], &d, &e), PG_NOT_FOUND);
+    if (strstr(e.hint, hint) != e.hint) fail_msg("%s: %s", meant[i][0], e.hint);
+  }
+  static const char *const strange[] = {"", "complex number"};
+  for (size_t i = 0; i < 2; i++) {
+    assert_int_equal(pg_dtype_parse(strange[i], &d, &e), PG_NOT_FOUND);
+    assert_non_null(strstr(e.hint, "the dtypes are f64"));
+    for (int s = 0; s < PG_SCALAR_COUNT; s++)
+      assert_non_null(strstr(e.hint, pg_scalar_name((pg_scalar)s)));
+  }
+  assert_int_equal(pg_dtype_parse("float", &d, NULL), PG_NOT_FOUND);
   assert_int_equal(pg_scalar_class(PG_STRUCT), 's');
   assert_int_equal(pg_scalar_size(PG_STRUCT), 0);
 }

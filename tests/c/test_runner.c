@@ -48,6 +48,34 @@ static void load_lists_kernels_with_their_parameters(void **state) {
   good(r);
 }
 
+/* Names of template instances run to thousands of letters; two may differ in the last only. */
+static void long_names_of_kernels_are_told_whole(void **state) {
+  (void)state;
+  enum { LETTERS = 1000 };
+  char name[2][LETTERS + 1];
+  bench b = {.runner = pg_runner_new(pg_device_open)};
+  for (int i = 0; i < 2; i++) {
+    memset(name[i], 'k', LETTERS);
+    name[i][LETTERS - 1] = (char)('a' + i);
+    name[i][LETTERS] = 0;
+  }
+  good(ask(&b, "{'op':'open','device':'sim'}"));
+  good(ask(&b, "{'op':'buffers','sets':1,'buffers':[]}"));
+  json_t *r = ask(&b,
+                  "{'op':'load','image':'.version 7.0\\n.target sm_70\\n.address_size 64\\n"
+                  ".visible .entry %s() { ret; }\\n.visible .entry %s() { trap; }\\n'}",
+                  name[0], name[1]);
+  for (size_t i = 0; i < 2; i++) {
+    json_t *kernel = json_array_get(json_object_get(r, "kernels"), i);
+    assert_string_equal(json_string_value(json_object_get(kernel, "name")), name[i]);
+  }
+  good(r);
+  const char *run = "{'op':'run','set':0,'plan':[{'launch':'%s','grid':1,'block':1,'args':[]}]}";
+  good(ask(&b, run, name[0]));
+  bad(ask(&b, run, name[1]), "launch_error", "trap");
+  pg_runner_free(b.runner);
+}
+
 static void a_module_that_does_not_load_leaves_the_old_one(void **state) {
   bench *b = *state;
   make_buffers(b, 1);
@@ -406,7 +434,7 @@ static void mutate(json_t *json, uint64_t *s) {
 }
 
 static const char *seeds[] = {
-    "{\"op\":\"open\",\"device\":\"fake\",\"limit_s\":1,\"workers\":0,\"seed\":1}",
+    "{\"op\":\"open\",\"device\":\"fake\",\"limit_s\":1}",
     "{\"op\":\"load\",\"image\":\"fake\",\"name\":\"x\"}",
     "{\"op\":\"buffers\",\"sets\":2,\"buffers\":[{\"name\":\"x\",\"bytes\":64,\"role\":\"input\","
     "\"at\":0},"
@@ -462,6 +490,7 @@ int main(void) {
       cmocka_unit_test_setup_teardown(open_says_what_the_device_is, setup, teardown),
       cmocka_unit_test(requests_need_what_comes_before_them),
       cmocka_unit_test_setup_teardown(load_lists_kernels_with_their_parameters, setup, teardown),
+      cmocka_unit_test(long_names_of_kernels_are_told_whole),
       cmocka_unit_test_setup_teardown(a_module_that_does_not_load_leaves_the_old_one, setup,
                                       teardown),
       cmocka_unit_test_setup_teardown(inputs_exist_once_and_state_and_outputs_once_a_set, setup,

@@ -483,6 +483,19 @@ static void past_end(void **state) {
   ok(launch("past_end", 1, 100, 0, and_int(with(1, z), 100)));
 }
 
+/* An array of no elements is an array: what misses it says so. */
+static void past_nothing(void **state) {
+  (void)state;
+  pg_ptr y = put(NULL, 400, "");
+  ok(ops()->name(t.device, y + 200, 0, "nothing", false, &t.error));
+  pg_fault f = fault_of(PG_LAUNCH, "past_end", 1, 1, and_int(with(1, y + 200), 100));
+  assert_int_equal(f.kind, PG_FAULT_OUT_OF_BOUNDS);
+  assert_string_equal(f.allocation, "nothing");
+  assert_int_equal(f.allocation_bytes, 0);
+  assert_int_equal(f.distance, 0);
+  assert_non_null(strstr(f.text, "0 bytes past the end of nothing (0 bytes)"));
+}
+
 static void shared_past_end(void **state) {
   (void)state;
   int y[33] = {[32] = 1};
@@ -638,6 +651,7 @@ int main(void) {
       RIGHT(open_profile),
       cmocka_unit_test_setup_teardown(counts_what_saxpy_does, open_profile, close_device),
       FAULTY(past_end),
+      FAULTY(past_nothing),
       FAULTY(shared_past_end),
       FAULTY(misaligned),
       FAULTY(read_only),

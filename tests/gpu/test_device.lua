@@ -24,7 +24,12 @@ extern "C" __global__ void nothing() {}]]
 local TestDevice = {}
 local dev, saxpy_module
 
+local function need_nvrtc()
+  if not core.compiler_info() then lu.skip("no NVRTC on this machine") end
+end
+
 local function compiled(source, name)
+  need_nvrtc()
   local info = dev:info()
   return core.compile { source = source, name = name,
     arch = ("compute_%d%d"):format(info.cc_major, info.cc_minor) }
@@ -242,6 +247,7 @@ function TestDevice:test_a_cubin_runs()
 end
 
 function TestDevice:test_template_instances()
+  need_nvrtc()
   local r = core.compile {
     source = "template <typename T, int N> __global__ void fill(T *p) { p[threadIdx.x] = N; }",
     name = "fill.cu", expressions = { "fill<int, 42>" },
@@ -252,6 +258,7 @@ function TestDevice:test_template_instances()
 end
 
 function TestDevice:test_compile_errors_carry_the_log()
+  need_nvrtc()
   local e = raises("compile_error", "nothing_here", core.compile,
     { source = "\n__global__ void k() { nothing_here; }", name = "dir/k.cu" })
   lu.assertEquals(e.where, "dir/k.cu:2")
@@ -322,6 +329,7 @@ end
 
 -- Last: a fault ends a CUDA context, and with it what this process can do on the GPU.
 local function test_a_fault_is_an_error_and_is_told()
+  need_nvrtc()
   lu.assertNil(dev:fault())
   local b = dev:alloc(4096, "y")
   local ok, e = pcall(function()

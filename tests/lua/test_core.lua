@@ -129,7 +129,7 @@ end
 
 function TestArray.test_unknown_dtypes_and_shapes()
   local err = assertRaises("not_found", "unknown dtype 'float'", core.array, "float", 1)
-  lu.assertEquals(err.hint, "did you mean 'f32'?")
+  lu.assertStrContains(err.hint, "did you mean 'f32'?")
   assertRaises("range", "negative", core.array, "f32", -1)
   assertRaises("range", "elements", core.array, "f32", { math.maxinteger, 4 })
   assertRaises("out_of_memory", "no memory for an array", core.array, "f64", 1 << 46)
@@ -431,6 +431,12 @@ function TestStats.test_bad_samples()
   assertRaises("invalid", "sample 1 is", core.summarize, { 1, 0 / 0 })
   assertRaises("invalid", "expected list of numbers, got number", core.summarize, 3)
   assertRaises("range", "positive samples", core.ratio, { 1 }, { 0 })
+  for _, length in ipairs { -1, (1 << 28) + 1, 1 << 61, math.maxinteger, math.mininteger } do
+    local liar = setmetatable({}, { __len = function() return length end,
+      __index = function() return 1.0 end })
+    assertRaises("invalid", "list of at most 2^28 numbers", core.summarize, liar)
+    assertRaises("invalid", "list of at most 2^28 numbers", core.ratio, { 1 }, liar)
+  end
 end
 
 ---------------------------------------------------------------------------------------------------
@@ -510,6 +516,27 @@ function TestSys.test_files_are_written_whole_and_read_back()
   lu.assertEquals(info.size, 6)
   lu.assertAlmostEquals(info.mtime, os.time(), 60)
   lu.assertEquals(core.realpath(scratch .. "/a/b/../f"), core.realpath(path))
+end
+
+-- Replacing a device or a pipe by a file would break it for everybody.
+function TestSys.test_what_is_no_plain_file_stays_what_it_is()
+  local pipe, link, file = scratch .. "/pipe", scratch .. "/link", scratch .. "/file"
+  os.execute(("mkfifo '%s'; ln -s file '%s'"):format(pipe, link))
+  local reader = io.popen(("cat '%s'"):format(pipe))
+  lu.assertTrue(core.write_file(pipe, "through the pipe"))
+  lu.assertEquals(reader:read("a"), "through the pipe")
+  reader:close()
+  lu.assertEquals(core.file_info(pipe).type, "other")
+  for _, text in ipairs { "first", "second" } do
+    core.write_file(file, "")
+    lu.assertTrue(core.write_file(link, text))
+    lu.assertEquals(core.read_file(file), text)
+  end
+  lu.assertTrue(os.execute(("test -L '%s'"):format(link)))
+  local done, err = core.write_file(scratch .. "/a", "x")
+  lu.assertNil(done)
+  lu.assertEquals(err.code, "io")
+  lu.assertEquals(core.list_dir(scratch), { "a", "file", "link", "pipe" })
 end
 
 function TestSys.test_failures_are_values()

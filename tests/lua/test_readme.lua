@@ -36,6 +36,37 @@ function TestReadme:test_the_task_and_the_validator()
   os.remove((path:gsub("%.cu$", "")))
 end
 
+-- The new task of tasks/README.md in a folder of its own: the files and the commands as they stand.
+function TestReadme:test_a_new_task_is_listed_and_runs_as_the_readme_shows()
+  if not core.compiler_info() then lu.skip("no NVRTC on this machine") end
+  local binary = core.realpath((os.getenv("BUILD") or "build") .. "/perigee")
+  local readme = core.read_file("tasks/README.md")
+  local folder = os.tmpname()
+  os.remove(folder)
+  assert(core.mkdir_all(folder .. "/tasks"))
+  assert(core.write_file(folder .. "/tasks/double.lua", readme:match("```lua\n(.-)```")))
+  assert(core.write_file(folder .. "/double.cu", readme:match("```cuda\n(.-)```")))
+  local function same_anywhere(text)
+    text = text:gsub("%d[%d.,]* [um]s", "# us"):gsub(" +# us", " # us")
+    return (text:gsub("PTX simulator[^\n]*", "PTX simulator"):gsub("\n+$", "\n"))
+  end
+  local function output(place, command)
+    local text = ("cd %s && %s 2>&1"):format(place, command:gsub("^perigee", binary))
+    local pipe <close> = io.popen(text)
+    return same_anywhere(pipe:read("a"))
+  end
+  local shown = readme:match("```\n(%$ perigee list.-)```")
+  local commands = 0
+  for command, text in (shown .. "\n$ "):gmatch("%$ (perigee[^\n]*)\n(.-)%f[$\0]") do
+    lu.assertEquals(output(folder, command), same_anywhere(text))
+    commands = commands + 1
+  end
+  lu.assertEquals(commands, 2)
+  lu.assertStrContains(output("/", "PERIGEE_TASKS=" .. folder .. "/tasks " .. binary
+    .. " check demo/double " .. folder .. "/double.cu --device sim"), "double.cu: passed")
+  os.execute("rm -rf " .. folder)
+end
+
 function TestReadme:test_every_field_of_a_task_is_documented()
   local text = core.read_file("tasks/README.md")
   local fields = core.read_file("lua/perigee/task.lua"):match("local FIELDS = (%b{})")

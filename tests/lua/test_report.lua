@@ -105,12 +105,25 @@ function TestReport:test_simulated_figures_are_labelled_as_such()
   lu.assertNotStrContains(text, "median")
 end
 
-function TestReport:test_facts_are_columns()
-  local text = text_of({ record { cell = "base", facts = { blocks = 1160 } } },
-    { cells = { "base" } })
-  lu.assertStrContains(text, "cell  implementation  verdict")
-  lu.assertStrContains(text, "blocks")
-  lu.assertStrContains(text, "1,160")
+function TestReport:test_facts_stand_under_the_rows_of_their_cell()
+  local text = text_of({
+    record { cell = "base", facts = { blocks = 1160, drops = 0, probes = 7 } },
+    record { cell = "base", impl = "float4", facts = { blocks = 1160, drops = 0, probes = 8 } },
+    record { cell = "small", facts = { blocks = 5, drops = 2 } },
+    record { cell = "small", impl = "float4", verdict = "wrong_result", reason = "no" },
+  }, { cells = { "base", "small" } })
+  lu.assertStrContains(text, "cell   implementation  verdict")
+  lu.assertStrContains(text, "\n         blocks 1,160, probes 7/8\n\n  small  naive")
+  lu.assertStrContains(text, "      no\n         blocks 5, drops 2\n")
+  lu.assertStrContains(text, "a/b/c         one for each implementation")
+end
+
+function TestReport:test_many_facts_take_several_lines_and_none_is_lost()
+  local facts = {}
+  for i = 1, 40 do facts["fact_" .. i] = i end
+  local text = text_of({ record { facts = facts } })
+  for i = 1, 40 do lu.assertStrMatches(text, (".*fact_%d %d[,\n].*"):format(i, i)) end
+  for line in text:gmatch("[^\n]+") do lu.assertTrue(#line <= 120, line) end
 end
 
 function TestReport:test_a_checked_candidate_with_a_located_fault()

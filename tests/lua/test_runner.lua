@@ -39,13 +39,16 @@ function TestRunner:test_a_clean_run()
 end
 
 function TestRunner:test_a_changed_red_zone_is_out_of_bounds_and_names_the_buffer()
-  local failure = run("cuda:0", { ok = true, canary = { buffer = "z", side = "after",
-    offset = 12 } })
-  lu.assertEquals(failure.verdict, "out_of_bounds")
-  lu.assertStrContains(failure.reason, "past the end of buffer z")
-  lu.assertEquals(failure.findings[1].allocation, "z")
-  failure = run("cuda:0", { ok = true, canary = { buffer = "z", side = "before", offset = 1 } })
-  lu.assertStrContains(failure.reason, "before the start of buffer z")
+  local text = "the runner's own words"
+  local expected = { after = { "z", 12 }, before = { "z", -12 }, master = {} }
+  for side, where in pairs(expected) do
+    local failure = run("cuda:0", { ok = true, canary = { buffer = "z", side = side, offset = 12,
+      text = text } })
+    lu.assertEquals(failure.verdict, "out_of_bounds")
+    lu.assertEquals(failure.reason, text)
+    lu.assertEquals(failure.findings, { { kind = "out_of_bounds", text = text,
+      allocation = where[1], distance = where[2] } })
+  end
 end
 
 function TestRunner:test_a_changed_input()

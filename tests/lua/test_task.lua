@@ -3,6 +3,7 @@
 local lu = require "luaunit"
 local pg = require "perigee"
 local case = require "perigee.case"
+local plan = require "perigee.plan"
 
 TestTask = {}
 
@@ -44,6 +45,12 @@ function TestTask:test_mistakes_are_named_with_their_place()
   refuses({ cells = { { name = "a", set = { m = 1 } } } }, "unknown parameter 'm'")
   refuses({ cells = { { name = "a" }, { name = "a" } } }, "two cells are called 'a'")
   refuses({ impls = { { "cuda", "x.cu" } } }, "implementation #1 has no name")
+  refuses({ impls = { a = { "cuda", "x.cu", optoins = {} } } },
+    "implementation a: unknown field 'optoins'", "did you mean 'options'?")
+  refuses({ impls = { a = { "cuda", "x.cu", launch = 7 } } }, "field 'launch': expected function")
+  refuses({ impls = { a = { "cuda", "x.cu", args = 7 } } }, "field 'args': expected table")
+  refuses({ cells = { { name = "a", needs = 7 } } }, "cell a: field 'needs': expected function")
+  refuses({ cells = { { name = "a", set = 7 } } }, "cell a: field 'set': expected table")
   refuses({ kernel = "int k()" }, "must return void")
 end
 
@@ -131,7 +138,34 @@ function TestCase:test_mistakes_of_a_task_name_the_field()
     "where a size >= 0")
   refuses_case({ outputs = function() return { x = pg.spec("f32", 4) } end },
     "two buffers are called 'x'")
-  refuses_case({ reference = function() return 1 end }, "expected a table by name")
+  refuses_case({ reference = function() return 1 end }, "reference: expected a table, got number")
+  refuses_case({ reference = function() end }, "reference: it returned nothing")
+  refuses_case({ reference = function() return { y = { 1, 2 } } end },
+    "'y' has 2 elements, the buffer has 8")
+  refuses_case({ reference = function() error { 1 } end }, "raised a table without code")
+  refuses_case({ inputs = function() return { 5 } end }, "expected buffers by name")
+  refuses_case({ derive = function() error "no" end }, "task t/x, derive: no")
+  refuses_case({ derive = function() return 5 end }, "derive: expected a table, got number")
+end
+
+function TestCase:test_mistakes_of_what_is_launched_name_the_field()
+  local function refuses_plan(fields, one, message)
+    local t = pg.task(declared(fields))
+    local it = case.make(t, { n = 8 }, 1)
+    local ok, e = pcall(function()
+      plan.build(t, one, it.p, it:buffers_for(one))
+    end)
+    lu.assertFalse(ok)
+    lu.assertStrContains(e.message, message)
+    lu.assertEquals(e.where:match("test_task.lua") or e.where, one.where or "test_task.lua")
+  end
+  refuses_plan({ args = function() return 5 end }, {}, "args: expected a table, got number")
+  refuses_plan({ launch = function() error "no" end }, {}, "task t/x, launch: no")
+  refuses_plan({ launch = function() end }, {}, "launch: it returned nothing")
+  refuses_plan({ launch = function() return { 7 } end }, {}, "expected a step")
+  refuses_plan({}, { where = "impl", launch = function() return 7 end }, "launch: expected a table")
+  refuses_plan({}, { where = "impl", scratch = function() return 7 end },
+    "scratch: expected a table")
 end
 
 os.exit(lu.LuaUnit.run())

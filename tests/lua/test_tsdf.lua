@@ -6,6 +6,7 @@ local core = require "perigee.core"
 local params = require "perigee.params"
 local rng = require "perigee.rng"
 local tsdf = require "perigee.tsdf"
+local validate = require "perigee.validate"
 
 local validator = dofile((core.home or ".") .. "/validators/tsdf_volume.lua")
 local declared = params.declare(tsdf.params(), "test_tsdf.lua")
@@ -201,10 +202,10 @@ local function setup(set)
 end
 
 local function judge(case, volume)
-  return validator {
+  return validator(validate.context {
     params = case.p, inputs = case.inputs, state = volume or case.volume, expected = case.expected,
     options = { table = true, sums = true },
-  }
+  })
 end
 
 local function copy(volume)
@@ -297,9 +298,9 @@ function TestHonest:test_the_reference_judges_its_own_warm_volume()
   local state = tsdf.table_state(p, inputs)
   lu.assertTrue(state.block_count.init[0] > 0)
   local function verify(volume)
-    return validator {
+    return validator(validate.context {
       params = p, inputs = inputs, state = volume, expected = expected, options = { table = true },
-    }
+    })
   end
   local volume = tsdf.volume(p, expected.model, false)
   assert_passes(verify(volume))

@@ -240,9 +240,31 @@ end
 function TestPath:test_mistakes()
   lu.assertEquals(refuses("clsoe", "no validator 'clsoe'").hint, "did you mean 'close'?")
   refuses({ 5 }, "expected a name or a function")
-  refuses({ "close", of = "q" }, "validator close of t/x: close: 'q' has no expected value")
+  refuses({ "close", of = "q" }, "task t/x, validator close: 'q' has no expected value")
+  lu.assertEquals(refuses({ "close", opps = 1 }, "unknown option 'opps'").hint,
+    "did you mean 'ops'?")
+  refuses({ "close", ops = "x" }, "option ops: expected number, got string")
+  refuses({ "close", rtol = 0 / 0 }, "expected a number >= 0")
+  refuses({ "exact", ops = 1 }, "unknown option 'ops'")
   refuses({ function() return nil end }, "validator custom returned nil")
   refuses({ function(ctx) return ctx.nothing.here end }, "attempt to index")
+end
+
+-- A task whose reference forgets an output must not let every candidate pass.
+function TestPath:test_an_output_that_nothing_judges_is_a_mistake_of_the_task()
+  local function refuses_reference(fields, message)
+    local one = make_case(fields)
+    local ok, e = pcall(judge, one, pg.array("f32", 1000))
+    lu.assertFalse(ok)
+    lu.assertStrContains(e.message, message)
+  end
+  local function other(_, io) return { q = io.x } end
+  for _, name in ipairs { "close", "exact" } do
+    refuses_reference({ reference = other, validate = name }, "nothing for output 'z'")
+    refuses_reference({ reference = other, validate = name, outputs = "absent",
+      kernel = "void k(const float* x, float* z, int n)",
+      state = function(p) return { z = pg.spec("f32", p.n) } end }, "nothing that a buffer")
+  end
 end
 
 os.exit(lu.LuaUnit.run())

@@ -32,6 +32,30 @@ function TestWorker:test_errors_of_the_worker_are_replies()
   lu.assertEquals(reply.error.code, "syntax")
 end
 
+-- A compiler that was prepared compiles as any other; one that finds no library says so only then.
+function TestWorker:test_a_compiler_can_be_prepared()
+  local w <close> = spawn("compiler")
+  lu.assertTrue(core.json_decode(w:call('{"op":"prepare"}', 60)).ok)
+  local request = { op = "compile", name = "k.cu", cache = false,
+    source = 'extern "C" __global__ void k() {}' }
+  local reply = core.json_decode(w:call(core.json_encode(request), 60))
+  if core.compiler_info() then
+    lu.assertStrContains(reply.ptx, ".entry k")
+  else
+    lu.assertEquals(reply.error.code, "environment")
+  end
+end
+
+function TestWorker:test_stop_does_not_wait_and_kill_does()
+  local w <close> = spawn()
+  w:stop()
+  local reply, e = w:call('{"op":"hello"}', 60)
+  lu.assertNil(reply)
+  lu.assertEquals(e.code, "crashed")
+  w:kill()
+  lu.assertNil(w:pid())
+end
+
 function TestWorker:test_misuse_is_raised()
   lu.assertEquals(caught(core.worker, "gardener").code, "invalid")
   lu.assertEquals(caught(core.worker).code, "invalid")

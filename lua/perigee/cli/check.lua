@@ -47,7 +47,7 @@ function check.main(options)
       if i > 1 then common.out("") end
       report.check(rec, task, common.out)
     end
-    session.pool:fill(math.min(SPARES, #candidates - i)) -- nothing is being timed now
+    if i < #candidates then session:stand_by(math.min(SPARES, #candidates - i)) end
   end
   return status
 end

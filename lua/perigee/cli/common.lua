@@ -1,6 +1,7 @@
 --- Options that several commands share.
 -- @module perigee.cli.common
 
+local core = require "perigee.core"
 local device = require "perigee.device"
 local judge = require "perigee.judge"
 local params = require "perigee.params"
@@ -40,20 +41,34 @@ function common.evaluation(parser, budget)
   parser:flag("--json", "one JSON object a line on standard output")
 end
 
---- "a,b" lists, given once or several times, as one list; nil when not given.
-function common.names(given)
-  local list = {}
+--- "a,b" lists, given once or several times, as one list without repetitions; nil when not given.
+-- @raise "invalid" when the option was given and names nothing: that must not mean everything
+function common.names(given, option)
+  local list, seen = {}, {}
   for _, text in ipairs(given or {}) do
-    for name in text:gmatch("[^,]+") do list[#list + 1] = name end
+    for name in text:gmatch("[^,%s]+") do
+      if not seen[name] then list[#list + 1] = name end
+      seen[name] = true
+    end
   end
-  return #list > 0 and list or nil
+  if #list > 0 then return list end
+  if given and #given > 0 then
+    core.error("invalid", ("%s '%s' names nothing"):format(option, given[1]),
+      ("write %s A,B or leave it out"):format(option))
+  end
+  return nil
 end
 
 --- name=value texts as a table.
+-- @raise "invalid" when a parameter is set to two values
 function common.sets(given)
   local set = {}
   for _, text in ipairs(given or {}) do
     local name, value = params.parse_set(text)
+    if set[name] and set[name] ~= value then
+      core.error("invalid", ("--set gives %s two values: %s and %s"):format(name, set[name], value),
+        "run the command once for each")
+    end
     set[name] = value
   end
   return set

@@ -10,6 +10,8 @@ local verdict = require "perigee.verdict"
 
 local run = {}
 
+local ENVIRONMENT = 3 -- exit status when no cell could be run
+
 function run.configure(parser)
   parser:argument("task", "name of a task (see perigee list) or a task file"):args("+")
   parser:option("--impl", "implementations to run (default: all)"):argname("A,B"):count("*")
@@ -40,10 +42,13 @@ end
 
 local function run_task(session, task, how, options, line)
   local status = 0
+  local cells = task:select_cells(how.cells)
+  local missing = how.cells and {} or task:missing_cells()
+  if #cells == 0 then status = ENVIRONMENT end
   local view = report.run(task, {
-    cells = #task.cells > 0 and names_of(task:select_cells(how.cells)) or {},
+    cells = #task.cells > 0 and names_of(cells) or {},
     impls = names_of(task:select_impls(how.impls)), simulated = session.sim, out = common.out,
-    missing = not how.cells and task:missing_cells() or nil,
+    missing = missing,
   })
   session:run(task, how, function(rec)
     line:clear()
@@ -55,7 +60,11 @@ local function run_task(session, task, how, options, line)
     end
   end)
   line:clear()
-  if not options.json then view:finish() end
+  if options.json then
+    for _, text in ipairs(report.missing(missing)) do common.warn(task.name .. ": " .. text) end
+  else
+    view:finish()
+  end
   return status
 end
 
@@ -65,7 +74,7 @@ function run.main(options)
     core.error("invalid", "--annotate needs counters by line", "add --device sim:profile")
   end
   local how = {
-    impls = common.names(options.impl), cells = common.names(options.cell),
+    impls = common.names(options.impl, "--impl"), cells = common.names(options.cell, "--cell"),
     set = common.sets(options.set),
   }
   local tasks = prepare(options, how)
