@@ -24,7 +24,7 @@ static bool check_lane(sim_warp *w, const sim_op *op, int lane, uint64_t address
 
 sim_where sim_resolve(sim_warp *w, const sim_op *op, uint64_t address[SIM_LANES]) {
   const sim_range *last = NULL;
-  uint32_t bytes = (uint32_t)op->bytes * op->count;
+  uint32_t bytes = (uint32_t)op->bytes * op->count, global = 0, lanes = 0;
   for (uint32_t i = 0; i < SIM_LANES; i++) {
     if (!(w->mask >> i & 1)) continue;
     if (!last || address[i] - last->base > last->bytes - bytes) {
@@ -32,10 +32,12 @@ sim_where sim_resolve(sim_warp *w, const sim_op *op, uint64_t address[SIM_LANES]
     }
     if (!check_lane(w, op, (int)i, address[i], bytes, last)) return SIM_NOWHERE;
     address[i] += host_delta(w, last, i);
+    global += last->class == SIM_GLOBAL;
+    lanes++;
   }
   if (last)
     w->worker->cache[op->cache] = (sim_hit){last->base, last->bytes - bytes + 1, last->class};
-  return SIM_MIXED;
+  return global == lanes ? SIM_ALL_GLOBAL : global ? SIM_MIXED : SIM_BLOCK_PRIVATE;
 }
 
 const uint8_t *sim_lane_pointer(sim_warp *w, const sim_op *op, int lane, uint64_t address,

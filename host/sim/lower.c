@@ -399,6 +399,13 @@ static const char *bits_of(const char *part) {
   }
 }
 
+/* Moving a float is moving its bits; adding two is not. */
+static bool sized(const ptx_instr *instr, const char *part) {
+  bool is_float = part[0] == 'f' || strncmp(part, "bf", 2) == 0;
+  return !is_float || strcmp(instr->opcode, "mov") == 0 || strcmp(instr->opcode, "selp") == 0 ||
+         strcmp(instr->opcode, "slct") == 0;
+}
+
 /* `untyped`: index of the modifier whose type is replaced by its size, -1 none. */
 static const sim_entry *find(const ptx_instr *instr, int untyped) {
   char key[KEY_MAX] = "";
@@ -411,7 +418,8 @@ static const sim_entry *find(const ptx_instr *instr, int untyped) {
     /* cvt.rzi.ftz.s32.f32: .ftz belongs to the source */
     if (cvt_ftz && strcmp(instr->mods[i], "ftz") == 0) continue;
     if (cvt_ftz && i == n - 1) append(key, "ftz");
-    append(key, i == untyped ? bits_of(instr->mods[i]) : instr->mods[i]);
+    const char *part = instr->mods[i];
+    append(key, i == untyped && sized(instr, part) ? bits_of(part) : part);
   }
   return sim_find_entry(key);
 }

@@ -29,17 +29,24 @@ static inline u64 low_mask(u32 bits) {
   return bits >= 64 ? ~0ull : (1ull << bits) - 1;
 }
 
+/* Position and length of a field: 32-bit instructions look at 8 bits of each, 64-bit ones, which a
+ * GPU makes of several, at all. More than the width says no more than the width. */
+static inline u32 within(u32 x, u32 width) {
+  if (width == 32) x &= 255;
+  return x < 64 ? x : 64;
+}
+
 static inline u64 extract(u64 a, u32 position, u32 length, u32 width) {
-  position &= 255;
-  length &= 255;
+  position = within(position, width);
+  length = within(length, width);
   u64 shifted = position < width ? a >> position : 0;
   return shifted & low_mask(length);
 }
 
 /* The sign is the field's top bit, or the operand's when the field runs past it (PTX ISA, bfe). */
 static inline u64 extract_signed(u64 a, u32 position, u32 length, u32 width) {
-  position &= 255;
-  length &= 255;
+  position = within(position, width);
+  length = within(length, width);
   if (length == 0) return 0;
   u32 top = position + length - 1 < width - 1 ? position + length - 1 : width - 1;
   u64 field = extract(a, position, length, width);
@@ -49,8 +56,8 @@ static inline u64 extract_signed(u64 a, u32 position, u32 length, u32 width) {
 }
 
 static inline u64 insert(u64 a, u64 b, u32 position, u32 length, u32 width) {
-  position &= 255;
-  length &= 255;
+  position = within(position, width);
+  length = within(length, width);
   if (position >= width) return b;
   u64 mask = low_mask(length) << position;
   return (b & ~mask) | (a << position & mask);
@@ -78,6 +85,21 @@ static inline s32 saturate32(s64 x) {
 #define DOT4(A, B)                                                   \
   ((u32)((s32)(A)a * (B)b) + (u32)((s32)(A)(a >> 8) * (B)(b >> 8)) + \
    (u32)((s32)(A)(a >> 16) * (B)(b >> 16)) + (u32)((s32)(A)(a >> 24) * (B)(b >> 24)))
+
+/* div.approx multiplies by a reciprocal that is 0 for divisors from 2^126 on. */
+static inline float quotient(float a, float b) {
+  const float size = __builtin_fabsf(b);
+  return size > 0x1p126f && size < INFINITY ? a * __builtin_copysignf(0.0f, b) : a / b;
+}
+
+/* What the approximations that start a binary64 division see and give: the high word, without
+ * denormals, and the NaN of binary32. */
+static inline double high_word(double x) {
+  u64 bits = f64_bits(x) & 0xffffffff00000000ull;
+  if (!(bits & 0x7ff0000000000000ull)) bits &= 0x8000000000000000ull;
+  if ((bits & 0x7fffffffffffffffull) > 0x7ff0000000000000ull) bits = 0x7fffffff00000000ull;
+  return bits_f64(bits);
+}
 
 /* minNum and maxNum with -0 below +0. */
 #define LESS(a, b)                                           \
@@ -112,12 +134,11 @@ static inline s32 saturate32(s64 x) {
    : (s128)(a) > (s128)MAX_##d ? (d##_val)MAX_##d \
                                : (d##_val)(a))
 
-/* Float to integer clamps; NaN gives 0, but the top bit of a 64-bit result, and of a 32-bit one
- * from f64. */
-#define NAN_OF_u8(f) 0
-#define NAN_OF_s8(f) 0
-#define NAN_OF_u16(f) 0
-#define NAN_OF_s16(f) 0
+/* Float to integer clamps; NaN gives 0, but the top bit of a 64-bit result, and of any from f64. */
+#define NAN_OF_u8(f) (sizeof(f) == 8 ? 0x80 : 0)
+#define NAN_OF_s8(f) (sizeof(f) == 8 ? INT8_MIN : 0)
+#define NAN_OF_u16(f) (sizeof(f) == 8 ? 0x8000 : 0)
+#define NAN_OF_s16(f) (sizeof(f) == 8 ? INT16_MIN : 0)
 #define NAN_OF_u32(f) (sizeof(f) == 8 ? 0x80000000u : 0)
 #define NAN_OF_s32(f) (sizeof(f) == 8 ? INT32_MIN : 0)
 #define NAN_OF_u64(f) 0x8000000000000000ull

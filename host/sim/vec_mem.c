@@ -121,6 +121,19 @@ static inline void fetch(const sim_warp *w, sim_where where, const u64 *address)
   EACH_LANE(i, w->mask) __builtin_prefetch((const void *)(uintptr_t)address[i], 1);
 }
 
+/* Additions of binary32 flush denormals in global memory, not in shared memory (PTX ISA, atom). */
+static inline u32 add_f32(u32 old, u32 b, bool shared) {
+  const float x = bits_f32(old), y = bits_f32(b);
+  return f32_bits(quiet32(shared ? x + y : flush(flush(x) + flush(y))));
+}
+
+/* NaNs: shared memory gives the old one, made quiet; global memory the operand's, as it is. */
+static inline u64 add_f64(u64 old, u64 b, bool shared) {
+  const double x = bits_f64(old), y = bits_f64(b);
+  if (!shared && (x != x || y != y)) return y != y ? b : old;
+  return f64_bits(nan64(x, y, y, x + y));
+}
+
 /* One lane after the other: lanes of a warp that hit one address are ordered by lane. */
 #define ATOM(key, T, e)                                                               \
   HANDLER(key) {                                                                      \

@@ -56,8 +56,15 @@ static inline double bits_f64(u64 x) {
 static inline float quiet32(float x) {
   return x != x ? bits_f32(0x7fffffffu) : x;
 }
+/* In binary64 the payload of a NaN survives: that of the second source, then the third, then the
+ * first. An invalid operation gives 0xfff8000000000000. */
 static inline double quiet64(double x) {
-  return x != x ? bits_f64(0xfff8000000000000ull) : x;
+  return x != x ? bits_f64(f64_bits(x) | 0x0008000000000000ull) : x;
+}
+static inline double nan64(double b, double c, double a, double r) {
+  const double invalid = bits_f64(0xfff8000000000000ull);
+  const double from = b != b ? b : c != c ? c : a != a ? a : invalid;
+  return r != r ? quiet64(from) : r;
 }
 static inline float flush(float x) {
   u32 b = f32_bits(x);
@@ -160,7 +167,7 @@ typedef double f64_val, c64_val, raw64_val;
 #define PUT_z32(x) flush(quiet32(x))
 #define PUT_c32(x) clamp01(x)
 #define PUT_zc32(x) flush(clamp01(x))
-#define PUT_f64(x) quiet64(x)
+#define PUT_f64(x) (x)
 #define PUT_c64(x) clamp01d(x)
 #define PUT_raw64(x) (x)
 #define PUT_f16(x) f32_half(x)

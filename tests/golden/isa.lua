@@ -42,7 +42,7 @@ return [[
 1.0 sqrt
 1.0 st
 1.0 sub
-1.0 tex         tex.1d.v4.f32.s32 {%f0, %f1, %f2, %f3}, [texture, {%r0}];
+1.0 tex         tex.1d.v4.f32.s32 {%f0, %f1, %f2, %f3}, [%rd0, {%r0}];
 1.0 trap        trap;
 1.0 xor
 1.1 atom
@@ -53,10 +53,10 @@ return [[
 1.4 fma
 1.4 membar      membar.gl;
 1.4 pmevent     pmevent 1;
-1.5 suld        suld.b.1d.b32.trap %r0, [surface, {%r1}];
-1.5 suq         suq.width.b32 %r0, [surface];
-1.5 sust        sust.b.1d.b32.trap [surface, {%r1}], %r0;
-1.5 txq         txq.width.b32 %r0, [texture];
+1.5 suld        suld.b.1d.b32.trap %r0, [%rd0, {%r1}];
+1.5 suq         suq.width.b32 %r0, [%rd0];
+1.5 sust        sust.b.1d.b32.trap [%rd0, {%r1}], %r0;
+1.5 txq         txq.width.b32 %r0, [%rd0];
 2.0 bfe
 2.0 bfi
 2.0 bfind
@@ -70,7 +70,7 @@ return [[
 2.0 prefetch    prefetch.global.L2 [%rd0];
 2.0 prefetchu   prefetchu.L1 [%rd0];
 2.0 prmt
-2.0 sured       sured.b.add.1d.u32.trap [surface, {%r1}], %r0;
+2.0 sured       sured.b.add.1d.u32.trap [%rd0, {%r1}], %r0;
 2.0 testp
 2.0 vabsdiff    vabsdiff.u32.u32.u32 %r0, %r1, %r2;
 2.0 vadd        vadd.s32.u32.u32 %r0, %r1, %r2;
@@ -81,7 +81,7 @@ return [[
 2.0 vshl        vshl.u32.u32.u32.clamp %r0, %r1, %r2;
 2.0 vshr        vshr.u32.u32.u32.clamp %r0, %r1, %r2;
 2.0 vsub        vsub.s32.u32.u32 %r0, %r1, %r2;
-2.2 tld4        tld4.r.2d.v4.f32.f32 {%f0, %f1, %f2, %f3}, [texture, {%f4, %f5}];
+2.2 tld4        tld4.r.2d.v4.f32.f32 {%f0, %f1, %f2, %f3}, [%rd0, {%f4, %f5}];
 3.0 madc
 3.0 shfl
 3.0 vabsdiff2   vabsdiff2.u32.u32.u32 %r0, %r1, %r2, %r3;
@@ -161,7 +161,7 @@ return [[
 8.1 multimem.ld_reduce  multimem.ld_reduce.relaxed.gpu.global.add.u32 %r0, [%rd0];
 8.1 multimem.red  multimem.red.relaxed.gpu.global.add.u32 [%rd0], %r0;
 8.1 multimem.st  multimem.st.relaxed.gpu.global.u32 [%rd0], %r0;
-8.1 red.async   red.async.relaxed.cluster.global.shared::cluster.mbarrier::complete_tx::bytes.add.u32 [sh], %r0, [sh];
+8.1 red.async   red.async.relaxed.cluster.shared::cluster.mbarrier::complete_tx::bytes.add.u32 [sh], %r0, [sh];
 8.1 st.async    st.async.weak.shared::cluster.mbarrier::complete_tx::bytes.u32 [sh], %r0, [sh];
 8.3 tensormap.cp_fenceproxy  tensormap.cp_fenceproxy.global.shared::cta.tensormap::generic.release.gpu.sync.aligned [%rd0], [sh], 128;
 8.3 tensormap.replace  tensormap.replace.tile.rank.global.b1024.b32 [%rd0], 1;

@@ -16,6 +16,7 @@ local PROBE = [[
   .reg .b16 %%h<4>;
   .reg .b32 %%r<16>;
   .reg .b64 %%rd<4>;
+  .reg .b128 %%y<2>;
   .reg .f32 %%f<8>;
   .reg .f64 %%d<4>;
   .shared .align 128 .b8 sh[4096];
