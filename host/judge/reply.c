@@ -164,7 +164,8 @@ static json_t *line_object(const pg_line *line) {
 
 json_t *pg_json_profile(const pg_profile *p) {
   json_t *o = json_object(), *lines = json_array(), *hot = json_array();
-  for (size_t i = 0; i < p->line_count; i++) json_array_append_new(lines, line_object(&p->lines[i]));
+  for (size_t i = 0; i < p->line_count; i++)
+    json_array_append_new(lines, line_object(&p->lines[i]));
   for (int i = 0; i < PG_HOT_MAX && p->hot[i].collisions; i++) {
     json_t *h = json_object();
     json_object_set_new(h, "address", pg_json_u64(p->hot[i].address));

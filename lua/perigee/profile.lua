@@ -105,7 +105,8 @@ function profile.annotate(rec, out)
   local map, names = by_file(rec.lines)
   if #names == 0 then out "    no lines: the PTX carries none (compile with -lineinfo)" end
   for _, name in ipairs(names) do
-    out(("\n  %s\n %8s %5s %8s %6s %6s"):format(name, "instr.", "lanes", "sectors", "s/req", "waves"))
+    out(("\n  %s\n %8s %5s %8s %6s %6s"):format(name, "instr.", "lanes", "sectors", "s/req",
+      "waves"))
     local number, last = 0, 0
     for line in pairs(map[name]) do last = math.max(last, line) end
     local text = text_of(name) or ("\n"):rep(last)

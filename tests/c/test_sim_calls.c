@@ -203,12 +203,12 @@ static void bad_calls(void **state) {
                     "no heap");
 }
 
-#define SETS(X)                                                                            \
-  X(recursion)                                                                             \
-  X(function_pointers)                                                                     \
-  X(virtual_functions)                                                                     \
-  X(structures) X(lanes_meet_in_functions) X(exits_inside) X(printing) X(failed_assertion) \
-      X(wild_pointer)
+#define SETS(X)        \
+  X(recursion)         \
+  X(function_pointers) \
+  X(virtual_functions) \
+  X(structures)        \
+  X(lanes_meet_in_functions) X(exits_inside) X(printing) X(failed_assertion) X(wild_pointer)
 
 int main(void) {
   const struct CMUnitTest tests[] = {

@@ -79,7 +79,8 @@ function common.session(options)
   local line = progress.new(true)
   local session = judge.session {
     device = device.spec(options.device), timeout = options.timeout, budget = options.budget,
-    method = options.method, seed = options.seed, lines = options.annotate, progress = function(text) line:say(text) end,
+    method = options.method, seed = options.seed, lines = options.annotate,
+    progress = function(text) line:say(text) end,
   }
   return session, line
 end
