@@ -45,6 +45,7 @@ typedef struct sim_device {
   sim_profile profile;
   sim_findings findings;
   uint32_t checked_launches;
+  uint64_t workspace; /* what cooperative groups find their grid-wide barrier in */
 } sim_device;
 
 enum { MAX_THREADS = 1024, SHARED_OPTIN = 232448, THREADS_PER_MULTIPROCESSOR = 2048 };
@@ -425,6 +426,20 @@ static pg_code report(sim_device *d, const sim_launch *l, pg_error *error) {
   return report_fault(&d->fault, error);
 }
 
+/* Cooperative groups expect zeros at the address in %envreg1 and %envreg2. */
+static pg_code make_workspace(sim_device *d, sim_launch *l, pg_error *error) {
+  enum { BYTES = 256 };
+  pg_code code = PG_OK;
+  if (!d->workspace) {
+    code = sim_memory_alloc(d->memory, BYTES, &d->workspace, error);
+    if (!code)
+      code = sim_memory_name(d->memory, d->workspace, BYTES, "workspace of the grid", false, error);
+  }
+  if (!code) code = sim_fill(&d->base, d->workspace, 0, 1, BYTES, NULL, error);
+  l->workspace = d->workspace;
+  return code;
+}
+
 static pg_code sim_launch_kernel(pg_device *device, const pg_launch *launch, pg_stream *stream,
                                  pg_error *error) {
   (void)stream;
@@ -456,6 +471,7 @@ static pg_code sim_launch_kernel(pg_device *device, const pg_launch *launch, pg_
   }
   if (d->options.limit_s > 0) l.deadline = sim_now() + d->options.limit_s;
   code = check_cooperative(launch, &l, error);
+  if (!code && launch->cooperative) code = make_workspace(d, &l, error);
   if (!code) code = sim_memory_ranges(d->memory, &ranges, error);
   if (!code) code = add_ranges(&l, &ranges, error);
   if (!code && sim_memory_shadow(d->memory)) {

@@ -133,6 +133,7 @@ struct sim_launch {
   const uint8_t *params;
   uint32_t grid[3], block[3];
   uint64_t block_count;
+  uint64_t workspace;    /* of grid-wide barriers: address of zeros; 0: not cooperative */
   uint32_t threads;      /* a block's */
   uint64_t shared_bytes; /* static, gaps and dynamic */
   uint32_t dynamic_bytes;

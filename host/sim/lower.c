@@ -219,7 +219,25 @@ static const struct {
                 {"%lanemask_gt", SIM_LANEMASK_GT},
                 {"%lanemask_ge", SIM_LANEMASK_GE},
                 {"%dynamic_smem_size", SIM_DYNAMIC_SMEM},
-                {"%total_smem_size", SIM_TOTAL_SMEM}};
+                {"%total_smem_size", SIM_TOTAL_SMEM},
+                {"%aggr_smem_size", SIM_TOTAL_SMEM},
+                {"%envreg1", SIM_ENVREG_1},
+                {"%envreg2", SIM_ENVREG_2},
+                /* every block is a cluster of its own */
+                {"%clusterid.x", SIM_CTAID_X},
+                {"%clusterid.y", SIM_CTAID_Y},
+                {"%clusterid.z", SIM_CTAID_Z},
+                {"%nclusterid.x", SIM_NCTAID_X},
+                {"%nclusterid.y", SIM_NCTAID_Y},
+                {"%nclusterid.z", SIM_NCTAID_Z},
+                {"%cluster_ctaid.x", SIM_ZERO},
+                {"%cluster_ctaid.y", SIM_ZERO},
+                {"%cluster_ctaid.z", SIM_ZERO},
+                {"%cluster_nctaid.x", SIM_ONE},
+                {"%cluster_nctaid.y", SIM_ONE},
+                {"%cluster_nctaid.z", SIM_ONE},
+                {"%cluster_ctarank", SIM_ZERO},
+                {"%cluster_nctarank", SIM_ONE}};
 
 static uint32_t special_source(lowering *l, const char *name, char *shape) {
   *shape = '4';

@@ -65,6 +65,9 @@ typedef enum sim_special {
   SIM_DYNAMIC_SMEM,
   SIM_TOTAL_SMEM,
   SIM_ZERO,
+  SIM_ONE,
+  SIM_ENVREG_1, /* address of the workspace of a cooperative launch, high and low half */
+  SIM_ENVREG_2,
   SIM_FRAME_BASE, /* 64 bits: where the frame's local memory starts in its window */
   SIM_SPECIAL_COUNT
 } sim_special;

@@ -46,6 +46,9 @@ static uint64_t special_value(const sim_warp *w, const sim_frame *frame, uint32_
   case SIM_LANEMASK_GE: return ~((1u << lane) - 1);
   case SIM_DYNAMIC_SMEM: return l->dynamic_bytes;
   case SIM_TOTAL_SMEM: return l->shared_bytes;
+  case SIM_ONE: return 1;
+  case SIM_ENVREG_1: return l->workspace >> 32;
+  case SIM_ENVREG_2: return (uint32_t)l->workspace;
   case SIM_FRAME_BASE: return frame->local_base;
   default: return 0;
   }
