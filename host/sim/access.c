@@ -40,13 +40,23 @@ sim_where sim_resolve(sim_warp *w, const sim_op *op, uint64_t address[SIM_LANES]
   return global == lanes ? SIM_ALL_GLOBAL : global ? SIM_MIXED : SIM_BLOCK_PRIVATE;
 }
 
+static uint8_t *lane_address(sim_warp *w, const sim_op *op, int lane, uint64_t address,
+                             uint32_t bytes, bool store) {
+  const sim_range *range = sim_ranges_find(w->launch->ranges, address, bytes);
+  sim_op access = *op; /* the report is that of such an access */
+  access.bytes = (uint8_t)bytes;
+  access.count = 1;
+  access.store = store;
+  if (!check_lane(w, &access, lane, address, bytes, range)) return NULL;
+  return (uint8_t *)(uintptr_t)(address + host_delta(w, range, (uint32_t)lane));
+}
+
 const uint8_t *sim_lane_pointer(sim_warp *w, const sim_op *op, int lane, uint64_t address,
                                 uint32_t bytes) {
-  const sim_range *range = sim_ranges_find(w->launch->ranges, address, bytes);
-  sim_op as_read = *op; /* the report is that of a read */
-  as_read.bytes = (uint8_t)bytes;
-  as_read.count = 1;
-  as_read.store = 0;
-  if (!check_lane(w, &as_read, lane, address, bytes, range)) return NULL;
-  return (const uint8_t *)(uintptr_t)(address + host_delta(w, range, (uint32_t)lane));
+  return lane_address(w, op, lane, address, bytes, false);
+}
+
+uint8_t *sim_lane_target(sim_warp *w, const sim_op *op, int lane, uint64_t address,
+                         uint32_t bytes) {
+  return lane_address(w, op, lane, address, bytes, true);
 }

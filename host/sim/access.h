@@ -13,5 +13,7 @@ sim_where sim_resolve(sim_warp *w, const sim_op *op, uint64_t address[SIM_LANES]
  * reads memory without a memory micro-op's fields. */
 const uint8_t *sim_lane_pointer(sim_warp *w, const sim_op *op, int lane, uint64_t address,
                                 uint32_t bytes);
+/* The same where it writes. */
+uint8_t *sim_lane_target(sim_warp *w, const sim_op *op, int lane, uint64_t address, uint32_t bytes);
 
 #endif

@@ -15,6 +15,11 @@
   X(call)         /* a function: imm is the sim_call */                                       \
   X(call_pointer) /* the same through the addresses in a */                                   \
   X(return )                                                                                  \
+  X(mbarrier) /* init, arrive, ... */                                                         \
+  X(mbarrier_wait)                                                                            \
+  X(pending_count)                                                                            \
+  X(atomic_128)                                                                               \
+  X(stmatrix)                                                                                 \
   X(mma)                                                                                      \
   X(ldmatrix)                                                                                 \
   X(movmatrix)                                                                                \
@@ -41,6 +46,16 @@
 #define SIM_X(name) const sim_op *sim_op_##name(sim_warp *, const sim_op *);
 SIM_CONTROL(SIM_X)
 #undef SIM_X
+
+/* sim_op.e of mbarrier. */
+enum {
+  SIM_MBARRIER_INIT,
+  SIM_MBARRIER_ARRIVE,
+  SIM_MBARRIER_DROP,
+  SIM_MBARRIER_EXPECT,
+  SIM_MBARRIER_COMPLETE,
+  SIM_MBARRIER_EXPECT_ARRIVE
+};
 
 /* sim_op.imm of mma: what a matrix multiplication is made of. */
 typedef enum sim_element {

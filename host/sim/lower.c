@@ -271,6 +271,11 @@ static uint32_t fit(lowering *l, uint32_t slot, char have, char want) {
                lower_instr(l)->text);
     return slot;
   }
+  if (have == 'x' || want == 'x') {
+    lower_fail(l, PG_SYNTAX, "'%s': a 128-bit register where another is expected, or the reverse",
+               lower_instr(l)->text);
+    return slot;
+  }
   uint32_t temp = lower_temp(l, want);
   lower_emit_key(l, want == '8' ? "zext_b32" : "low_b64", temp, slot, 0);
   return temp;
@@ -312,6 +317,10 @@ uint32_t lower_source(lowering *l, const ptx_operand *o, char shape) {
   uint32_t slot;
   if (shape == 'p' && (o->kind == PTX_OP_REG || o->kind == PTX_OP_INT))
     return predicate_source(l, o);
+  if (shape == 'x' && o->kind != PTX_OP_REG) {
+    lower_unsupported(l, "expected a 128-bit register");
+    return 0;
+  }
   switch (o->kind) {
   case PTX_OP_REG: return fit(l, l->slot[o->reg], lower_shape(l->source->regs[o->reg].type), shape);
   case PTX_OP_INT: return lower_constant(l, shape, o->bits);
@@ -476,9 +485,9 @@ bool lower_plain(lowering *l, const ptx_instr *instr) {
 /* ---- the driver ---- */
 
 static const lower_entry *find_rule(const char *opcode) {
-  static const lower_entry *const tables[] = {lower_memory_rules, lower_special_rules,
+  static const lower_entry *const tables[] = {lower_memory_rules,    lower_special_rules,
                                               lower_predicate_rules, lower_matrix_rules,
-                                              lower_atomic_rules};
+                                              lower_atomic_rules,    lower_mbarrier_rules};
   for (size_t t = 0; t < sizeof tables / sizeof *tables; t++) {
     for (const lower_entry *e = tables[t]; e->opcode; e++) {
       if (strcmp(e->opcode, opcode) == 0) return e;
@@ -545,7 +554,7 @@ static uint32_t align_up(uint32_t value, uint32_t unit) {
 }
 
 static bool lay_out_registers(lowering *l) {
-  uint32_t counts[3] = {0};
+  uint32_t counts[4] = {0};
   const ptx_func *f = l->source;
   for (int i = 0; i < f->reg_count; i++) {
     if (lower_shape(f->regs[i].type)) continue;
@@ -560,7 +569,8 @@ static bool lay_out_registers(lowering *l) {
   l->temp_4 = four + counts[1] * BYTES_4;
   eight = l->temp_4 + LOWER_TEMPS * BYTES_4;
   l->temp_8 = eight + counts[2] * BYTES_8;
-  l->out->frame_bytes = l->temp_8 + LOWER_TEMPS * BYTES_8;
+  uint32_t sixteen = l->temp_8 + LOWER_TEMPS * BYTES_8;
+  l->out->frame_bytes = sixteen + counts[3] * 2 * BYTES_8;
   if (l->out->frame_bytes > FRAME_MAX) {
     return lower_fail(l, PG_UNSUPPORTED, "%s keeps too many values in registers at once", f->name);
   }
@@ -568,7 +578,8 @@ static bool lay_out_registers(lowering *l) {
     char shape = lower_shape(f->regs[i].type);
     l->slot[i] = shape == 'p'   ? p + l->slot[i] * BYTES_P
                  : shape == '4' ? four + l->slot[i] * BYTES_4
-                                : eight + l->slot[i] * BYTES_8;
+                 : shape == '8' ? eight + l->slot[i] * BYTES_8
+                                : sixteen + l->slot[i] * 2 * BYTES_8;
   }
   return true;
 }

@@ -42,13 +42,15 @@ typedef struct lowering {
 } lowering;
 
 /* ---- regalloc.c ---- */
-char lower_shape(ptx_type type); /* 'p', '4', '8'; 0 when a register of this type cannot be held */
+char lower_shape(ptx_type type); /* 'p', '4', '8', 'x' (128 bits); 0 when a register of this type
+                                    cannot be held */
 /* Call visit for every register an instruction writes (write true) or reads. */
 typedef void lower_visit(void *context, int reg, bool write);
 void lower_registers(const ptx_instr *instr, lower_visit *visit, void *context);
-/* Give every register an index among those of its shape; counts[0..2] are the numbers of p, 4, 8.
+/* Give every register an index among those of its shape; counts[0..3] are the numbers of p, 4, 8,
+ * x.
  */
-pg_code lower_allocate(const ptx_func *func, uint32_t *index, uint32_t counts[3], pg_error *error);
+pg_code lower_allocate(const ptx_func *func, uint32_t *index, uint32_t counts[4], pg_error *error);
 /* True when the branch at body index `from` closes a loop from label `to` that only waits for
  * memory. */
 bool lower_is_spin(const ptx_func *func, size_t to, size_t from);
@@ -104,7 +106,8 @@ typedef struct lower_entry {
 } lower_entry;
 /* Each ends with a NULL opcode. */
 extern const lower_entry lower_memory_rules[], lower_special_rules[], lower_predicate_rules[],
-    lower_matrix_rules[], lower_atomic_rules[];
+    lower_matrix_rules[], lower_atomic_rules[], lower_mbarrier_rules[];
+bool lower_copy_arrive(lowering *l, const ptx_instr *instr);
 /* Address register, offset and window of a memory micro-op; the space an instruction names. */
 bool lower_address(lowering *l, sim_op *op, const ptx_operand *o, ptx_space space);
 ptx_space lower_space(const ptx_instr *instr);

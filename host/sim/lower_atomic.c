@@ -46,12 +46,36 @@ static slots element_slots(lowering *l, const ptx_instr *instr, const char *shap
   return s;
 }
 
+/* atom.cas.b128 and atom.exch.b128. */
+static bool lower_atomic_128(lowering *l, const ptx_instr *instr) {
+  bool cas = lower_has(instr, "cas");
+  if ((!cas && !lower_has(instr, "exch")) || strcmp(instr->opcode, "atom") != 0)
+    return lower_unsupported(l, NULL);
+  if (!lower_operands(l, 3 + cas, 3 + cas)) return false;
+  uint32_t wide, d = 0, b = lower_source(l, &instr->operands[2], 'x');
+  uint32_t c = cas ? lower_source(l, &instr->operands[3], 'x') : 0;
+  if (instr->operands[0].kind != PTX_OP_SINK) d = lower_dest(l, &instr->operands[0], 'x', &wide);
+  if (lower_orders(instr, "release")) lower_emit(l, sim_op_fence);
+  lower_watch(l);
+  sim_op *op = lower_emit(l, sim_op_atomic_128);
+  op->d = d;
+  op->b = b;
+  op->c = c;
+  op->e = 1;
+  lower_describe(l, op, PTX_B128, 1, true);
+  if (!lower_address(l, op, &instr->operands[1], lower_space(instr))) return false;
+  lower_watched(l);
+  if (lower_orders(instr, "acquire")) lower_emit(l, sim_op_fence);
+  return !l->code;
+}
+
 /* atom d, [a], b{, c} and red [a], b. */
 static bool lower_atomic(lowering *l, const ptx_instr *instr) {
   if (lower_has(instr, "async")) return lower_unsupported(l, "asynchronous reductions of clusters");
   if (!lower_known(l, LOWER_SPACES LOWER_ORDERS LOWER_CACHES LOWER_VECTORS OPERATIONS))
     return false;
   ptx_type type = lower_type(instr);
+  if (type == PTX_B128) return lower_atomic_128(l, instr);
   const sim_entry *entry = atomic_entry(instr, type);
   if (!entry) return lower_unsupported(l, NULL);
   int first = strcmp(instr->opcode, "atom") == 0, n = (int)strlen(entry->shape) - 1;

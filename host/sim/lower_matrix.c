@@ -92,21 +92,46 @@ static bool lower_mma(lowering *l, const ptx_instr *instr) {
   return !l->code;
 }
 
-static bool lower_ldmatrix(lowering *l, const ptx_instr *instr) {
-  if (!lower_known(l, "sync aligned m8n8 x1 x2 x4 trans shared shared::cta") ||
-      !lower_operands(l, 2, 2))
-    return false;
+/* ldmatrix d, [a] and stmatrix [a], d: 8 lanes a matrix give addresses of rows of 16 bytes. Other
+ * modes see these lanes access them. */
+static bool lower_matrix_access(lowering *l, const ptx_instr *instr, bool store) {
+  if (!lower_known(l, "sync aligned m8n8 x1 x2 x4 trans shared shared::cta")) return false;
+  if (!lower_operands(l, 2, 2)) return false;
   int count = lower_has(instr, "x4") ? 4 : lower_has(instr, "x2") ? 2 : 1;
-  uint32_t slots[4];
+  uint32_t slots[4], rows = lower_temp(l, 'p');
   if (ptx_type_bytes(lower_type(instr)) != 2) return lower_unsupported(l, "this type");
-  if (!fragment(l, &instr->operands[0], count, '4', true, slots)) return false;
+  if (!fragment(l, &instr->operands[store], count, '4', !store, slots)) return false;
   meet(l);
-  sim_op *op = lower_emit(l, sim_op_ldmatrix);
+  bool watched = l->program->profile || l->program->check;
+  if (watched) {
+    lower_emit_key(l, "setp_lo_u32", rows, lower_special(l, SIM_LANEID),
+                   lower_constant(l, '4', 8u * (uint32_t)count));
+    size_t guard = l->op_count;
+    lower_emit(l, sim_op_guard)->a = rows; /* never empty */
+    lower_target(l, guard, false, guard + 1);
+  }
+  if (l->program->profile) lower_emit(l, sim_op_count_memory);
+  if (l->program->check)
+    lower_emit(l, sim_op_check)->imm = store ? SIM_STORE | SIM_GUARDED : SIM_GUARDED;
+  sim_op *op = lower_emit(l, store ? sim_op_stmatrix : sim_op_ldmatrix);
   op->e = (uint32_t)count;
   op->negated = lower_has(instr, "trans");
-  if (!lower_address(l, op, &instr->operands[1], lower_space(instr))) return false;
+  op->bytes = 16;
+  op->count = 1;
+  op->store = store;
+  op->cache = l->program->cache_count++;
+  if (!lower_address(l, op, &instr->operands[!store], lower_space(instr))) return false;
   for (int i = 0; i < count; i++) lower_emit(l, sim_op_ldmatrix)->a = slots[i];
+  if (watched) lower_emit(l, sim_op_unguard);
   return !l->code;
+}
+
+static bool lower_ldmatrix(lowering *l, const ptx_instr *instr) {
+  return lower_matrix_access(l, instr, false);
+}
+
+static bool lower_stmatrix(lowering *l, const ptx_instr *instr) {
+  return lower_matrix_access(l, instr, true);
 }
 
 static bool lower_movmatrix(lowering *l, const ptx_instr *instr) {
@@ -170,7 +195,9 @@ static bool copy_part(lowering *l, const ptx_instr *instr, uint32_t at, uint32_t
 static bool lower_cp(lowering *l, const ptx_instr *instr) {
   bool waits = lower_has(instr, "commit_group") || lower_has(instr, "wait_group") ||
                lower_has(instr, "wait_all");
-  if (lower_has(instr, "bulk") || lower_has(instr, "mbarrier") || !lower_has(instr, "async")) {
+  if (lower_has(instr, "async") && lower_has(instr, "mbarrier") && !lower_has(instr, "bulk"))
+    return lower_copy_arrive(l, instr);
+  if (lower_has(instr, "bulk") || !lower_has(instr, "async")) {
     lower_unsupported(l, "bulk and tensor copies");
     pg_hint(l->error, "compile for sm_80 (Triton: GPUTarget(\"cuda\", 80, 32))");
     return false;
@@ -203,6 +230,7 @@ static bool lower_hopper(lowering *l, const ptx_instr *instr) {
 
 const lower_entry lower_matrix_rules[] = {{"mma", lower_mma, true},
                                           {"ldmatrix", lower_ldmatrix, true},
+                                          {"stmatrix", lower_stmatrix, true},
                                           {"movmatrix", lower_movmatrix, true},
                                           {"cp", lower_cp, true},
                                           {"wgmma", lower_hopper, true},

@@ -130,10 +130,15 @@ static bool lower_load(lowering *l, const ptx_instr *instr) {
   if (!lower_known(l, LOWER_SPACES LOWER_ORDERS LOWER_CACHES LOWER_VECTORS)) return false;
   ptx_type type = lower_type(instr);
   int count = lower_vector(instr);
+  bool whole = type == PTX_B128 && count == 1; /* as two of 64 bits */
+  if (whole) type = PTX_B64, count = 2;
   const sim_entry *entry = memory_entry(l, "ld", type, true);
   if (!entry || !lower_operands(l, 2, 2)) return false;
   uint32_t d[8] = {0}, wide[8] = {0};
-  for (int i = 0; i < count; i++) {
+  uint32_t none;
+  for (int i = 0; i < 2 && whole; i++)
+    d[i] = lower_dest(l, &instr->operands[0], 'x', &none) + (i ? SIM_UPPER_HALF : 0);
+  for (int i = 0; i < count && !whole; i++) {
     const ptx_operand *o = lower_element(l, &instr->operands[0], count, i);
     if (l->code) return false;
     d[i] = o->kind == PTX_OP_SINK && count > 1 ? 0 : lower_dest(l, o, entry->shape[0], &wide[i]);
@@ -158,10 +163,14 @@ static bool lower_store(lowering *l, const ptx_instr *instr) {
   if (!lower_known(l, LOWER_SPACES LOWER_ORDERS LOWER_CACHES LOWER_VECTORS)) return false;
   ptx_type type = lower_type(instr);
   int count = lower_vector(instr);
+  bool whole = type == PTX_B128 && count == 1; /* as two of 64 bits */
+  if (whole) type = PTX_B64, count = 2;
   const sim_entry *entry = memory_entry(l, "st", type, false);
   if (!entry || !lower_operands(l, 2, 2)) return false;
   uint32_t b[8] = {0};
-  for (int i = 0; i < count; i++) {
+  for (int i = 0; i < 2 && whole; i++)
+    b[i] = lower_source(l, &instr->operands[1], 'x') + (i ? SIM_UPPER_HALF : 0);
+  for (int i = 0; i < count && !whole; i++) {
     const ptx_operand *o = lower_element(l, &instr->operands[1], count, i);
     if (l->code) return false;
     b[i] = lower_source(l, o, entry->shape[0]);
@@ -269,10 +278,35 @@ static bool lower_pack(lowering *l, const ptx_instr *instr, uint32_t bytes) {
   return !l->code;
 }
 
+/* mov.b128 d, a; mov.b128 {lo, hi}, a; mov.b128 d, {lo, hi}. */
+static bool lower_mov_128(lowering *l, const ptx_instr *instr) {
+  const ptx_operand *to = &instr->operands[0], *from = &instr->operands[1];
+  uint32_t part[2], wide;
+  bool split = to->kind == PTX_OP_VECTOR, join = from->kind == PTX_OP_VECTOR;
+  if ((split && to->count != 2) || (join && from->count != 2))
+    return lower_unsupported(l, "this form of mov");
+  /* A source may be a destination: read both halves first. */
+  for (int i = 0; i < 2; i++) {
+    uint32_t half = i ? SIM_UPPER_HALF : 0;
+    uint32_t a = join ? lower_source(l, &from->items[i], '8') : lower_source(l, from, 'x') + half;
+    part[i] = lower_temp(l, '8');
+    lower_emit_key(l, "mov_b64", part[i], a, 0);
+  }
+  for (int i = 0; i < 2; i++) {
+    uint32_t half = i ? SIM_UPPER_HALF : 0;
+    uint32_t d =
+        split ? lower_dest(l, &to->items[i], '8', &wide) : lower_dest(l, to, 'x', &wide) + half;
+    if (l->code) return false;
+    lower_emit_key(l, "mov_b64", d, part[i], 0);
+  }
+  return !l->code;
+}
+
 static bool lower_mov(lowering *l, const ptx_instr *instr) {
   if (!lower_known(l, "")) return false;
   if (!lower_operands(l, 2, 2)) return false;
   ptx_type type = lower_type(instr);
+  if (type == PTX_B128) return lower_mov_128(l, instr);
   uint32_t bytes = ptx_type_bytes(type), wide;
   if (instr->operands[0].kind == PTX_OP_VECTOR) return lower_unpack(l, instr, bytes);
   if (instr->operands[1].kind == PTX_OP_VECTOR) return lower_pack(l, instr, bytes);

@@ -125,6 +125,25 @@ const sim_op *sim_op_ldmatrix(sim_warp *w, const sim_op *op) {
   return op + 1 + count;
 }
 
+const sim_op *sim_op_stmatrix(sim_warp *w, const sim_op *op) {
+  u16 rows[SIM_LANES][8];
+  u32 count = op->e;
+  for (u32 m = 0; m < count; m++) {
+    for (u32 lane = 0; lane < SIM_LANES; lane++) {
+      for (u32 j = 0; j < 2; j++) {
+        u32 row, column = place(op->negated, lane, j, &row);
+        rows[8 * m + row][column] = (u16)(SLOT(u32, op[1 + m].a)[lane] >> j * 16);
+      }
+    }
+  }
+  for (u32 i = 0; i < count * 8; i++) {
+    uint8_t *at = sim_lane_target(w, op, (int)i, row_address(w, op, i), 16);
+    if (!at) return NULL;
+    memcpy(at, rows[i], 16);
+  }
+  return op + 1 + count;
+}
+
 const sim_op *sim_op_movmatrix(sim_warp *w, const sim_op *op) {
   u32 from[SIM_LANES];
   memcpy(from, SLOT(u32, op->a), sizeof from);

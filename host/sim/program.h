@@ -18,7 +18,8 @@ typedef const sim_op *(*sim_handler)(sim_warp *, const sim_op *);
 /* d, a, b, c, e, p are byte offsets of slots in the warp's frame, 0 for none. A slot holds 32 lanes
  * of 32 or 64 bits; a predicate is one 32-bit mask. 8- and 16-bit values live in 32-bit slots, bits
  * above them undefined. */
-enum { SIM_CARRY = 32 }; /* slot of the carry flag CC.CF in every frame: a predicate */
+enum { SIM_UPPER_HALF = 256 }; /* of a 128-bit slot: two 64-bit ones in a row */
+enum { SIM_CARRY = 32 };       /* slot of the carry flag CC.CF in every frame: a predicate */
 
 struct sim_op {
   sim_handler fn;

@@ -13,8 +13,8 @@ char lower_shape(ptx_type type) {
   case PTX_U64:
   case PTX_S64:
   case PTX_F64: return '8';
-  case PTX_NONE:
-  case PTX_B128: return 0;
+  case PTX_B128: return 'x';
+  case PTX_NONE: return 0;
   default: return '4';
   }
 }
@@ -29,13 +29,16 @@ static void visit_operand(const ptx_operand *o, lower_visit *visit, void *contex
 }
 
 static bool has_destination(const ptx_instr *instr) {
+  /* mbarrier.arrive state, [a] writes; mbarrier.init [a], n does not. */
+  if (strcmp(instr->opcode, "mbarrier") == 0)
+    return instr->operand_count > 0 && instr->operands[0].kind != PTX_OP_ADDRESS;
   /* call (results), f, (arguments); without results the first operand may be a pointer to call. */
   if (strcmp(instr->opcode, "call") == 0)
     return instr->operand_count > 0 && instr->operands[0].kind == PTX_OP_TUPLE;
   static const char *const none[] = {
       "st",        "red",     "bra",     "brx",           "bar",      "barrier",  "exit",
       "ret",       "trap",    "brkpt",   "membar",        "fence",    "prefetch", "prefetchu",
-      "nanosleep", "pmevent", "discard", "applypriority", "stmatrix", "cp",       "mbarrier"};
+      "nanosleep", "pmevent", "discard", "applypriority", "stmatrix", "cp"};
   for (size_t i = 0; i < sizeof none / sizeof *none; i++) {
     if (strcmp(instr->opcode, none[i]) == 0)
       return strcmp(instr->opcode, "bar") == 0 && instr->mod_count > 0 &&
@@ -246,17 +249,18 @@ static uint32_t take_index(pool *p, const interval *v) {
 
 static int shape_number(ptx_type type) {
   char shape = lower_shape(type);
-  return shape == 'p' ? 0 : shape == '4' ? 1 : 2;
+  return shape == 'p' ? 0 : shape == '4' ? 1 : shape == '8' ? 2 : 3;
 }
 
-pg_code lower_allocate(const ptx_func *func, uint32_t *index, uint32_t counts[3], pg_error *error) {
+pg_code lower_allocate(const ptx_func *func, uint32_t *index, uint32_t counts[4], pg_error *error) {
   pg_code code = PG_MEMORY;
   size_t n = (size_t)func->reg_count;
   liveness v = {.func = func, .words = (n + 63) / 64};
   interval *intervals = calloc(n + 1, sizeof *intervals);
-  pool pools[3] = {{0}};
-  for (int i = 0; i < 3; i++) pools[i].ends = calloc(n + 1, sizeof(size_t));
-  if (!intervals || !pools[0].ends || !pools[1].ends || !pools[2].ends || !split(&v)) {
+  pool pools[4] = {{0}};
+  for (int i = 0; i < 4; i++) pools[i].ends = calloc(n + 1, sizeof(size_t));
+  if (!intervals || !pools[0].ends || !pools[1].ends || !pools[2].ends || !pools[3].ends ||
+      !split(&v)) {
     pg_fail(error, PG_MEMORY, "no memory to allocate the registers of %s", func->name);
     goto out;
   }
@@ -269,10 +273,10 @@ pg_code lower_allocate(const ptx_func *func, uint32_t *index, uint32_t counts[3]
     if (it->first == SIZE_MAX) break; /* never used, and so are the rest */
     index[it->reg] = take_index(&pools[shape_number(func->regs[it->reg].type)], it);
   }
-  for (int i = 0; i < 3; i++) counts[i] = pools[i].count;
+  for (int i = 0; i < 4; i++) counts[i] = pools[i].count;
   code = PG_OK;
 out:
-  for (int i = 0; i < 3; i++) free(pools[i].ends);
+  for (int i = 0; i < 4; i++) free(pools[i].ends);
   free(intervals);
   free(v.blocks);
   free(v.block_of);
