@@ -4,6 +4,8 @@
 
 #include "control.h"
 
+/* Bytes of a slot. */
+enum { BYTES_P = 4, BYTES_4 = 4 * 32, BYTES_8 = 8 * 32 };
 enum { LOWER_TEMPS = 8 };
 
 typedef struct constant {
@@ -63,6 +65,10 @@ sim_op *lower_emit(lowering *l,
                    sim_handler fn); /* valid until the next emit; NULL after an error */
 sim_op *lower_emit_key(lowering *l, const char *key, uint32_t d, uint32_t a, uint32_t b);
 void lower_target(lowering *l, size_t op, bool label, size_t index);
+/* Room for one more item; NULL after an error. */
+void *lower_grow(lowering *l, void *items, size_t count, size_t *capacity, size_t size);
+
+/* ---- lower_operand.c ---- */
 uint32_t lower_temp(lowering *l, char shape);
 uint32_t lower_constant(lowering *l, char shape, uint64_t value);
 uint32_t lower_special(lowering *l, sim_special which);
