@@ -182,5 +182,6 @@ int luaopen_perigee_core(lua_State *L) {
   pg_bind_sys(L);
   pg_bind_device(L);
   pg_bind_worker(L);
+  pg_bind_sqlite(L);
   return 1;
 }
