@@ -64,7 +64,7 @@ end
 -- In the order of the first signature, so that what is shown reads like the contract; others after.
 local function sort(self)
   local place = {}
-  for _, signature in ipairs(self.task.signatures) do
+  for _, signature in ipairs(self.signatures) do
     for i, param in ipairs(signature.params) do place[param.name] = place[param.name] or i end
   end
   table.sort(self.list, function(a, b)
@@ -79,7 +79,10 @@ end
 -- @tparam table p resolved parameters
 -- @tparam integer seed
 function case.make(task, p, seed)
-  local self = setmetatable({ task = task, p = p, seed = seed, list = {}, by_name = {} }, Case)
+  local self = setmetatable({
+    task = task, p = p, seed = seed, list = {}, by_name = {},
+    signatures = task:contract(p),
+  }, Case)
   self.io = io_of(self)
   add(self, "input", task:call("inputs", p, rng.new(seed)))
   add(self, "state", task:call("state", p, self.io))

@@ -70,7 +70,7 @@ end
 -- Scalar parameters of all signatures, each once, with their values in the sample case.
 local function scalar_list(task, one)
   local args, list, seen = task:call("args", one.p) or {}, {}, {}
-  for _, parsed in ipairs(task.signatures) do
+  for _, parsed in ipairs(one.signatures) do
     for _, param in ipairs(parsed.params) do
       if not param.pointer and not seen[param.name] then
         seen[param.name] = true
@@ -129,7 +129,7 @@ function describe.table(task)
     cells[i] = { name = cell.name, axis = cell.axis, set = cell.set, doc = cell.doc }
   end
   local signatures = {}
-  for i, parsed in ipairs(task.signatures) do signatures[i] = parsed.text end
+  for i, parsed in ipairs(one.signatures) do signatures[i] = parsed.text end
   return {
     name = task.name, category = task.category, level = task.level, doc = task.doc,
     file = files.shown(task.file or "?"),

@@ -6,6 +6,14 @@ local core = require "perigee.core"
 
 local errors = {}
 
+-- The place and the text of a raised string. Where a module is missing, Lua lists every path it
+-- tried: that is cut.
+local function said(e)
+  local message = tostring(e):gsub("(module '[^\n]-' not found):.*$", "%1")
+  local where, text = message:match("^([^\n]-:%d+): (.*)")
+  return where, text or message
+end
+
 --- Call f(...) and turn whatever it raises into an error table.
 -- A raised string (a defect in a script, a Lua syntax error) gets the code `code`.
 -- @treturn boolean,any true and the first result, or false and the error table
@@ -16,11 +24,15 @@ function errors.catch(code, f, ...)
       return { code = code, message = e.message or "raised a table without code and message",
         trace = debug.traceback("", 2) }
     end
-    local where, text = tostring(e):match("^([^\n]-:%d+): (.*)")
-    return { code = code, message = text or tostring(e), where = where,
+    local where, text = said(e)
+    return { code = code, message = text, where = where,
       trace = debug.traceback("", 2) }
   end
-  return xpcall(f, handler, ...)
+  local function checked(ok, value, ...)
+    if ok or type(value) == "table" then return ok, value, ... end
+    return false, { code = "out_of_memory", message = tostring(value) } -- no handler is called then
+  end
+  return checked(xpcall(f, handler, ...))
 end
 
 --- Raise again what `errors.catch` returned, with a place added when it had none.

@@ -29,6 +29,7 @@ local LATER = {
   measure = { "perigee.measure" },
   spec = { "perigee.buffers", "spec" },
   rng = { "perigee.rng", "new" },
+  ctype = { "perigee.signature", "ctype" },
   catalogue = { "perigee.catalogue" },
   judge = { "perigee.judge" },
 }

@@ -151,7 +151,7 @@ end
 local function show_contract(arm, failure)
   local refused = failure.verdict == "launch_error" and not failure.findings[1]
   if not refused or failure.hint then return failure end
-  local parsed = arm.case.task.signatures[1]
+  local parsed = arm.case.signatures[1]
   failure.hint = "the contract: " .. parsed.text:gsub("%s+", " ")
   return failure
 end
@@ -245,7 +245,7 @@ function Session:sets_for(one, arms)
   return timing.sets_for(one, batch, info.memory_bytes // (2 * arms))
 end
 
--- An arm keeps its process and its module from cell to cell, and nothing else.
+-- An arm keeps its process and its module from case to case, and nothing else.
 local RESULTS = {
   "cases", "checks", "facts", "failure", "failed_at", "known", "counters", "profile", "wall_us",
   "health", "time", "samples", "speedup", "speedup_ci95", "kernel_names",
@@ -256,8 +256,8 @@ local function reset(arm, p, cell)
   arm.p, arm.cell = p, cell
 end
 
--- One cell: the same inputs for every arm; all are right or wrong before any is timed.
-function Session:run_cell(task, arms, p, number)
+-- One point: the same inputs for every arm; all are right or wrong before any is timed.
+function Session:run_point(task, arms, p, number)
   local title = arms[1].cell and arms[1].cell.name or task.name
   local one
   self:build(arms, function()
@@ -274,16 +274,27 @@ function Session:run_cell(task, arms, p, number)
   self:time(arms)
 end
 
+-- The arms whose implementation is for parameters `p`.
+local function arms_for(arms, p)
+  local chosen = {}
+  for _, arm in ipairs(arms) do
+    if params.fits(arm.only, p) then chosen[#chosen + 1] = arm end
+  end
+  return chosen
+end
+
 --- Run implementations of a task on its cells: build, verify, time, compare.
 -- @tparam table task
 -- @tparam table how {cells = list of names or nil, impls = list of names or nil, set = {name =
---   value}}
+--   value, list or text}, points = list of {name = value} to run each cell with (default: what
+--   Task:points makes of set)}
 -- @tparam function on_record called with each record as soon as it is final
 function Session:run(task, how, on_record)
-  local cells = task:select_cells(how.cells)
+  local points = how.points or task:points { set = how.set, purpose = self.purpose }
+  local cells = task:select_cells(how.cells, how.set)
   local arms = {}
   for i, declared in ipairs(task:select_impls(how.impls)) do
-    arms[i] = { impl = impl.resolve(task, declared) }
+    arms[i] = { impl = impl.resolve(task, declared), only = declared.only }
   end
   if #arms == 0 then
     core.error("invalid", ("task %s has no implementation to run"):format(task.name),
@@ -291,12 +302,17 @@ function Session:run(task, how, on_record)
   end
   validate.prepare(task)
   self.pool:fill(#arms)
-  for number, cell in ipairs(cells) do
-    local p = task:resolve { purpose = self.purpose, cell = cell or nil, set = how.set }
-    for _, arm in ipairs(arms) do reset(arm, p, cell or nil) end
-    self:run_cell(task, arms, p, number)
-    for _, arm in ipairs(arms) do on_record(record.of(arm, self)) end
-    collectgarbage() -- Lua does not know how large the arrays of a cell are
+  local number = 0
+  for _, cell in ipairs(cells) do
+    for _, point in ipairs(points) do
+      number = number + 1
+      local p = task:resolve { purpose = self.purpose, cell = cell or nil, set = point }
+      local chosen = arms_for(arms, p)
+      for _, arm in ipairs(chosen) do reset(arm, p, cell or nil) end
+      if #chosen > 0 then self:run_point(task, chosen, p, number) end
+      for _, arm in ipairs(chosen) do on_record(record.of(arm, self)) end
+      collectgarbage() -- Lua does not know how large the arrays of a case are
+    end
   end
   for _, arm in ipairs(arms) do
     if arm.runner then self.pool:release(arm.runner) end
@@ -313,8 +329,8 @@ function Session:case(task, how, stream)
   return self.cases[key]
 end
 
-local function at(one, which)
-  return ("%s (%s)"):format(params.brief(one.p, one.task.params), which)
+local function at(one, which, purpose)
+  return ("%s (%s)"):format(params.brief(one.p, one.task.params, purpose), which)
 end
 
 function Session:check_case(task, index, number, set)
@@ -329,7 +345,7 @@ end
 -- Inputs and expected values of all cases, made while the driver and the compiler are busy.
 function Session:prepare_cases(task, set)
   self.progress("making inputs and expected values")
-  for index = 1, params.check_count(task.params) do
+  for index = 1, params.check_count(task.params, set) do
     for number = 1, judge.CHECK_SEEDS do self:check_case(task, index, number, set):expected() end
   end
   self:timed_case(task, set):expected()
@@ -344,10 +360,10 @@ end
 
 -- Every check size with every seed.
 function Session:check_cases(arm, task, set)
-  for index = 1, params.check_count(task.params) do
+  for index = 1, params.check_count(task.params, set) do
     for number = 1, judge.CHECK_SEEDS do
       arm.case = self:check_case(task, index, number, set)
-      local where = at(arm.case, ("inputs %d of %d"):format(number, judge.CHECK_SEEDS))
+      local where = at(arm.case, ("inputs %d of %d"):format(number, judge.CHECK_SEEDS), "sim")
       self.progress("checking " .. where)
       arm.failure = self:verify(arm, 1)
       arm.failed_at = arm.failure and failed_at(arm.failure, where)
@@ -359,7 +375,7 @@ end
 -- The size that is timed, with inputs that no earlier case had.
 function Session:check_timed(arm, task, set)
   arm.case = self:timed_case(task, set)
-  local where = at(arm.case, "the timed size")
+  local where = at(arm.case, "the timed size", self.purpose)
   self.progress("checking " .. where)
   arm.failure = self:verify(arm, self:sets_for(arm.case, 1))
   arm.failed_at = arm.failure and failed_at(arm.failure, where)
@@ -369,7 +385,8 @@ end
 --- Check one candidate: compile, every check size with three seeds, then the timed size.
 -- @tparam table task
 -- @tparam table candidate what impl.candidate returned
--- @tparam table how {set = {name = value}}
+-- @tparam table how {set = {name = value, list or text}}: a list stands for the sizes that are
+--   checked, of which the last is timed
 -- @treturn table the record
 function Session:check(task, candidate, how)
   self.pool:fill(1) -- opens the driver while the compiler works

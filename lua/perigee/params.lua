@@ -4,14 +4,19 @@
 
 local core = require "perigee.core"
 local suggest = require "perigee.suggest"
+local sweep = require "perigee.sweep"
 
 local params = {}
 
 local FIELDS = {
-  default = true, check = true, sim = true, type = true, min = true, max = true, choices = true,
-  doc = true,
+  default = "any", check = "any", sim = "any", type = "string", min = "number string",
+  max = "number string", choices = "table", variant = "boolean", only = "table", doc = "string",
 }
-local TYPES = { integer = true, number = true, string = true, boolean = true }
+local TYPES = { "integer", "number", "string", "boolean" }
+
+local function fail(where, hint, text, ...)
+  core.error("invalid", text:format(...), hint, where)
+end
 
 local function type_of(value)
   local kind = math.type(value)
@@ -28,28 +33,44 @@ function params.names(declared)
   return names
 end
 
+-- A limit as people write it: 2^30 rather than 1073741824.
+local function limit_text(limit)
+  local whole = math.tointeger(limit)
+  if not whole or whole < 4096 or whole & (whole - 1) ~= 0 then return tostring(limit) end
+  local power = 0
+  while 1 << power < whole do power = power + 1 end
+  return ("2^%d"):format(power)
+end
+
+local function choices_text(decl)
+  local shown = {}
+  for i, choice in ipairs(decl.choices) do shown[i] = tostring(choice) end
+  return table.concat(shown, ", ")
+end
+
 local function range_text(decl)
-  if decl.choices then
-    local shown = {}
-    for i, choice in ipairs(decl.choices) do shown[i] = tostring(choice) end
-    return "one of: " .. table.concat(shown, ", ")
-  end
-  if decl.min and decl.max then return ("%s to %s"):format(decl.min, decl.max) end
-  if decl.min then return ("at least %s"):format(decl.min) end
-  if decl.max then return ("at most %s"):format(decl.max) end
+  if decl.choices then return "one of: " .. choices_text(decl) end
+  local min, max = decl.min and limit_text(decl.min), decl.max and limit_text(decl.max)
+  if min and max then return ("%s to %s"):format(min, max) end
+  if min then return "at least " .. min end
+  if max then return "at most " .. max end
   return "any " .. decl.type
 end
 params.range_text = range_text
 
-local function in_range(decl, value)
-  if decl.choices then
-    for _, choice in ipairs(decl.choices) do
-      if choice == value then return true end
-    end
-    return false
+local function is_choice(decl, value)
+  for _, choice in ipairs(decl.choices) do
+    if choice == value then return true end
   end
+  return false
+end
+
+-- Limits that are expressions are looked at when all values are known: see check_limits.
+local function in_range(decl, value)
+  if decl.choices then return is_choice(decl, value) end
   if type(value) ~= "number" then return true end
-  return not (value ~= value or (decl.min and value < decl.min) or (decl.max and value > decl.max))
+  local low, high = tonumber(decl.min), tonumber(decl.max)
+  return not (value ~= value or (low and value < low) or (high and value > high))
 end
 
 -- A value given as text on the command line, or as a Lua value, in the declared type; nil when it
@@ -61,10 +82,17 @@ local function convert(kind, value)
     if value == "false" or value == false then return false end
     return nil
   end
-  local number = tonumber(value)
+  local number = type(value) == "string" and sweep.number(value) or tonumber(value)
   if not number then return nil end
   if kind == "integer" then return math.tointeger(number) end
   return number + 0.0
+end
+
+local function out_of_range(name, decl, value, where)
+  local near = decl.choices and suggest.nearest(tostring(value), params.texts(decl.choices))
+  core.error("range", ("parameter %s = %s is out of range"):format(name, tostring(value)),
+    near and ("did you mean '%s'? %s"):format(near, range_text(decl))
+      or "expected " .. range_text(decl), where)
 end
 
 local function take(name, decl, value, where)
@@ -75,69 +103,115 @@ local function take(name, decl, value, where)
       ("%s%s: %s"):format(name, decl.doc and (" (%s)"):format(decl.doc) or "", range_text(decl)),
       where)
   end
-  if not in_range(decl, converted) then
-    core.error("range", ("parameter %s = %s is out of range"):format(name, tostring(value)),
-      "expected " .. range_text(decl), where)
-  end
+  if not in_range(decl, converted) then out_of_range(name, decl, value, where) end
   return converted
 end
+
+--- Values as a list of texts.
+function params.texts(values)
+  local texts = {}
+  for i, value in ipairs(values) do texts[i] = tostring(value) end
+  return texts
+end
+
+-- ---- declarations ----
 
 -- Every value of a declaration must fit it, so that a mistake shows when the task is loaded.
 local function check_values(name, decl, where)
   for _, field in ipairs { "default", "check", "sim" } do
     local value = decl[field]
     if type(value) == "table" then
-      if field == "default" or #value == 0 then
-        core.error("invalid", ("parameter %s: %s must be a value%s"):format(name, field,
-          field == "default" and "" or " or a list with at least one"), nil, where)
+      if field ~= "check" or #value == 0 then
+        fail(where, nil, "parameter %s: %s must be a value%s", name, field,
+          field == "check" and " or a list with at least one" or "")
       end
-      for i, item in ipairs(value) do value[i] = take(name, decl, item, where) end
+      decl[field] = {}
+      for i, item in ipairs(value) do decl[field][i] = take(name, decl, item, where) end
     elseif value ~= nil then
       decl[field] = take(name, decl, value, where)
     end
   end
 end
 
+local function check_fields(name, given, where)
+  for field, value in pairs(given) do
+    local allowed = FIELDS[field]
+    if not allowed then
+      fail(where, suggest.hint(tostring(field), params.names(FIELDS), "fields"),
+        "parameter %s: unknown field '%s'", name, tostring(field))
+    end
+    if allowed ~= "any" and not allowed:find(type(value), 1, true) then
+      fail(where, nil, "parameter %s: %s: expected a %s, got a %s", name, field,
+        (allowed:gsub(" ", " or ")), type(value))
+    end
+  end
+end
+
+local function check_choices(name, decl, where)
+  if decl.variant and not decl.choices then
+    fail(where, 'write choices = { "f32", "f16" }', "parameter %s: a variant needs choices", name)
+  end
+  if decl.variant and (decl.check ~= nil or decl.sim ~= nil) then
+    fail(where, "each of its choices is a contract of its own, judged for itself",
+      "parameter %s: a variant has no check or sim values", name)
+  end
+  if not decl.choices then return end
+  if #decl.choices == 0 then fail(where, nil, "parameter %s: choices is empty", name) end
+  for _, choice in ipairs(decl.choices) do
+    if convert(decl.type, choice) == nil then
+      fail(where, nil, "parameter %s: choice '%s' is no %s", name, tostring(choice), decl.type)
+    end
+  end
+end
+
+local function declare_one(name, given, where)
+  if type(name) ~= "string" or not name:match("^[%a_][%w_]*$") then
+    fail(where, "write params = { n = { default = 1024 } }", "params: '%s' is no name",
+      tostring(name))
+  end
+  if type(given) ~= "table" then given = { default = given } end
+  check_fields(name, given, where)
+  local decl = {}
+  for field, value in pairs(given) do decl[field] = value end
+  if decl.default == nil then fail(where, nil, "parameter %s has no default", name) end
+  decl.type = decl.type or type_of(decl.default)
+  if not suggest.has(TYPES, decl.type) then
+    fail(where, "types: integer, number, string, boolean", "parameter %s: unknown type '%s'", name,
+      decl.type)
+  end
+  check_choices(name, decl, where)
+  check_values(name, decl, where)
+  return decl
+end
+
+-- `only` names other parameters and values that these can have.
+local function check_only(name, decl, declared, where)
+  for other, wanted in pairs(decl.only or {}) do
+    local target = declared[other]
+    if not target then
+      fail(where, suggest.hint(tostring(other), params.names(declared), "parameters"),
+        "parameter %s: only: unknown parameter '%s'", name, tostring(other))
+    end
+    local list = type(wanted) == "table" and wanted or { wanted }
+    for _, value in ipairs(list) do take(other, target, value, where) end
+  end
+end
+
 --- Check and complete the `params` table of a task.
 -- A plain value is short for {default = value}. Fields: default, check (a value or a list), sim,
--- type ("integer", "number", "string", "boolean"; from the default when left out), min, max,
--- choices, doc.
+-- type ("integer", "number", "string", "boolean"; from the default when left out), min and max (a
+-- number, or an expression over other parameters), choices, variant (each choice is a contract of
+-- its own), only ({other = value or list}: it has no effect otherwise), doc.
 -- @treturn table name -> declaration
+-- @raise "invalid" or "range", with the parameter
 function params.declare(declared, where)
   local result = {}
-  for name, given in pairs(declared or {}) do
-    if type(name) ~= "string" then
-      core.error("invalid", ("params: expected names, got a %s"):format(type(name)),
-        "write params = { n = { default = 1024 } }", where)
-    end
-    local decl = {}
-    if type(given) ~= "table" then given = { default = given } end
-    for field, value in pairs(given) do
-      if not FIELDS[field] then
-        core.error("invalid", ("parameter %s: unknown field '%s'"):format(name, tostring(field)),
-          suggest.hint(tostring(field), params.names(FIELDS), "fields"), where)
-      end
-      decl[field] = value
-    end
-    if decl.default == nil then
-      core.error("invalid", ("parameter %s has no default"):format(name), nil, where)
-    end
-    decl.type = decl.type or type_of(decl.default)
-    if not TYPES[decl.type] then
-      core.error("invalid", ("parameter %s: unknown type '%s'"):format(name, tostring(decl.type)),
-        "types: integer, number, string, boolean", where)
-    end
-    for _, field in ipairs { "min", "max" } do
-      if decl[field] ~= nil and type(decl[field]) ~= "number" then
-        core.error("invalid", ("parameter %s: %s must be a number, got a %s"):format(name, field,
-          type(decl[field])), nil, where)
-      end
-    end
-    check_values(name, decl, where)
-    result[name] = decl
-  end
+  for name, given in pairs(declared or {}) do result[name] = declare_one(name, given, where) end
+  for name, decl in pairs(result) do check_only(name, decl, result, where) end
   return result
 end
+
+-- ---- values ----
 
 --- Parse one `name=value` of --set.
 -- @treturn string,string
@@ -150,55 +224,106 @@ function params.parse_set(text)
   return name, value
 end
 
---- How many check cases a task has: the longest of its parameters' `check` lists.
-function params.check_count(declared)
+local function known(declared, name, where)
+  return declared[name] or core.error("not_found", ("unknown parameter '%s'"):format(name),
+    suggest.hint(name, params.names(declared), "parameters"), where)
+end
+
+--- The values that were given for a parameter: one, a list, or text as of --set (perigee.sweep). A
+-- text parameter without choices takes the text as it is.
+-- @treturn table list of at least one, each in the declared type and range
+function params.values(declared, name, given, where)
+  local decl = known(declared, name, where)
+  local free = decl.type == "string" and not decl.choices
+  local list = given
+  if type(given) == "string" and not free then
+    list = sweep.list(given, ("parameter %s"):format(name), where)
+  elseif type(given) ~= "table" then
+    list = { given }
+  end
+  if #list == 0 then fail(where, nil, "parameter %s: an empty list of values", name) end
+  local values, seen = {}, {}
+  for i, value in ipairs(list) do
+    values[i] = take(name, decl, value, where)
+    if seen[values[i]] then
+      fail(where, nil, "parameter %s: the value %s is given twice", name, tostring(value))
+    end
+    seen[values[i]] = true
+  end
+  return values
+end
+
+--- How many cases `perigee check` has: the longest of the parameters' `check` lists, or of the
+-- lists that were given in their place.
+-- @tparam table declared
+-- @tparam[opt] table set name -> value, list or text
+function params.check_count(declared, set)
   local count = 1
-  for _, decl in pairs(declared) do
-    if type(decl.check) == "table" then count = math.max(count, #decl.check) end
+  for name, decl in pairs(declared) do
+    local list = decl.check
+    if set and set[name] ~= nil then list = params.values(declared, name, set[name]) end
+    if type(list) == "table" then count = math.max(count, #list) end
   end
   return count
 end
 
-local function first_of(value)
-  if type(value) == "table" then return value[1] end
-  return value
-end
-
 -- The value for a purpose: "default" (GPU), "sim", or "check" with the index of the case.
 local function pick(decl, purpose, index)
+  local check = decl.check
   if purpose == "check" then
-    local check = decl.check
     if type(check) == "table" then return check[math.min(index, #check)] end
     if check ~= nil then return check end
-    if decl.sim ~= nil then return first_of(decl.sim) end
+    if decl.sim ~= nil then return decl.sim end
     return decl.default
   end
   if purpose == "sim" then
-    if decl.sim ~= nil then return first_of(decl.sim) end
-    if decl.check ~= nil then
-      local check = decl.check
-      return type(check) == "table" and check[#check] or check
-    end
+    if decl.sim ~= nil then return decl.sim end
+    if type(check) == "table" then return check[#check] end
+    if check ~= nil then return check end
   end
   return decl.default
 end
 
 local function overlay(values, declared, changes, where)
   for name, value in pairs(changes or {}) do
-    local decl = declared[name]
-    if not decl then
-      core.error("not_found", ("unknown parameter '%s'"):format(name),
-        suggest.hint(name, params.names(declared), "parameters"), where)
+    values[name] = take(name, known(declared, name, where), value, where)
+  end
+end
+
+-- Of several values a check takes one for each case, anything else the last.
+local function overlay_set(values, declared, how)
+  for name, given in pairs(how.set or {}) do
+    local list = params.values(declared, name, given, how.where)
+    values[name] = list[how.purpose == "check" and math.min(how.index or 1, #list) or #list]
+  end
+end
+
+-- Limits that depend on other parameters.
+local function check_limits(values, declared, where)
+  for name, decl in pairs(declared) do
+    for _, field in ipairs { "min", "max" } do
+      local limit = decl[field]
+      if type(limit) == "string" and type(values[name]) == "number" then
+        local what = ("parameter %s, %s"):format(name, field)
+        local bound = require("perigee.expression").eval(limit, values, what, where)
+        local fits = values[name] >= bound
+        if field == "max" then fits = values[name] <= bound end
+        if not fits then
+          core.error("range", ("parameter %s = %s is out of range"):format(name, values[name]),
+            ("expected at %s %s = %s"):format(field == "max" and "most" or "least", limit, bound),
+            where)
+        end
+      end
     end
-    values[name] = take(name, decl, value, where)
   end
 end
 
 --- Plain values for one evaluation.
 -- @tparam table declared what params.declare returned
 -- @tparam table how {purpose = "default"|"sim"|"check", index = case of "check", cell = cell or
---   nil, set = {name = value or text}, where = for errors}
+--   nil, set = {name = value, list or text}, where = for errors}
 -- @treturn table name -> value
+-- @raise "not_found", "invalid" or "range"
 function params.resolve(declared, how)
   local values = {}
   for name, decl in pairs(declared) do values[name] = pick(decl, how.purpose, how.index or 1) end
@@ -206,8 +331,48 @@ function params.resolve(declared, how)
     overlay(values, declared, how.cell.set, how.where)
     if how.purpose ~= "default" then overlay(values, declared, how.cell.sim, how.where) end
   end
-  overlay(values, declared, how.set, how.where)
+  overlay_set(values, declared, how)
+  check_limits(values, declared, how.where)
   return values
+end
+
+--- Whether values fit what `only` asks for: {other = value or list of values}.
+function params.fits(only, values)
+  for name, wanted in pairs(only or {}) do
+    if not suggest.has(type(wanted) == "table" and wanted or { wanted }, values[name]) then
+      return false
+    end
+  end
+  return true
+end
+
+--- What `only` asks for, in words: "scene = sphere or plane".
+function params.only_text(only)
+  local parts = {}
+  for _, name in ipairs(params.names(only)) do
+    local wanted = only[name]
+    parts[#parts + 1] = ("%s = %s"):format(name,
+      table.concat(params.texts(type(wanted) == "table" and wanted or { wanted }), " or "))
+  end
+  return table.concat(parts, ", ")
+end
+
+--- Refuse parameters that were set and have no effect for any of the evaluations.
+-- @tparam table declared
+-- @tparam table set name -> anything
+-- @tparam table evaluations list of resolved values
+-- @raise "invalid", saying when the parameter counts
+function params.check_effect(declared, set, evaluations, where)
+  for _, name in ipairs(params.names(set or {})) do
+    local only, counts = declared[name] and declared[name].only, false
+    for _, values in ipairs(evaluations) do counts = counts or params.fits(only, values) end
+    if not counts and #evaluations > 0 then
+      local now = {}
+      for other in pairs(only) do now[other] = evaluations[1][other] end
+      fail(where, ("it counts where %s"):format(params.only_text(only)),
+        "parameter %s has no effect: %s", name, params.only_text(now))
+    end
+  end
 end
 
 --- The values in words: "n = 4096, a = 2.5", in the order of names.
@@ -219,20 +384,29 @@ function params.text(values, names)
   return table.concat(parts, ", ")
 end
 
-local BRIEF = 4
+local BRIEF = 4 -- parameters that are all named
+local MOST = 6 -- that differ and are named
 
---- The values in words, short: all of a few; of many only those that are not the default.
+--- The values in words, short: all of a few; of many only those that differ from the usual.
 -- @tparam table values
 -- @tparam table declared what params.declare returned
-function params.brief(values, declared)
+-- @tparam[opt] string purpose whose values are the usual ones: "default" or "sim"
+function params.brief(values, declared, purpose)
   local names = params.names(declared)
   if #names <= BRIEF then return params.text(values, names) end
   local changed = {}
   for _, name in ipairs(names) do
-    if values[name] ~= declared[name].default then changed[#changed + 1] = name end
+    if values[name] ~= pick(declared[name], purpose or "default", 1) then
+      changed[#changed + 1] = name
+    end
   end
-  if #changed == 0 then return "every parameter at its default" end
-  return params.text(values, changed) .. ", the others at their defaults"
+  local usual = purpose == "sim" and "simulator's" or "default"
+  if #changed == 0 then return ("every parameter at its %s value"):format(usual) end
+  if #changed <= MOST then
+    return ("%s, the others at their %s values"):format(params.text(values, changed), usual)
+  end
+  local first = table.move(changed, 1, MOST, 1, {})
+  return ("%s, and %d more (see --json)"):format(params.text(values, first), #changed - MOST)
 end
 
 return params

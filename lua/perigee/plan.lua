@@ -181,8 +181,8 @@ local function buffer_index(name, context)
 end
 
 local function launch_step(step, number, context)
-  local name = step.kernel or context.task.signatures[1].name
-  local declared = context.task.signatures[name]
+  local name = step.kernel or context.contract[1].name
+  local declared = context.contract[name]
   if context.signature and (not step.kernel or step.kernel == context.signature.name) then
     declared = context.signature
   end
@@ -244,7 +244,8 @@ end
 function plan.build(task, impl, p, list)
   local where = impl.where or task.where or task.name
   local context = {
-    task = task, impl = impl, params = p, buffers = {}, where = where, rename = renames(impl),
+    task = task, contract = task:contract(p), impl = impl, params = p, buffers = {},
+    where = where, rename = renames(impl),
     args = task:call("args", p) or {}, signature = own_signature(impl, where),
   }
   for i, buffer in ipairs(list) do

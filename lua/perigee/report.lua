@@ -23,6 +23,12 @@ local function fact_text(value)
   return tostring(value)
 end
 
+-- A parameter's value, exactly.
+local function value_text(value)
+  if math.type(value) == "float" then return ("%.9g"):format(value) end
+  return math.type(value) == "integer" and units.grouped(value) or tostring(value)
+end
+
 local function counter(rec, name)
   local value = rec.counters and rec.counters[name]
   return type(value) == "number" and value or 0
@@ -154,8 +160,10 @@ Run.__index = Run
 --- Report of one task's run, row by row.
 -- @tparam table task
 -- @tparam table how {cells = names, impls = names, out = function(line), simulated = boolean,
---   missing = cells that are left out, see Task:missing_cells}
+--   swept = names of parameters that have a column, points = their values, missing = cells that are
+--   left out, see Task:missing_cells}
 function report.run(task, how)
+  how.swept = how.swept or {}
   return setmetatable({ task = task, how = how, out = how.out, shown = {}, group = {} }, Run)
 end
 
@@ -165,6 +173,12 @@ function Run:layout(rec)
   if #self.how.cells > 0 then
     add { title = "cell", width = longest(self.how.cells, "cell"),
       value = function(r) return r.cell end }
+  end
+  for _, name in ipairs(self.how.swept) do
+    local texts = {}
+    for i, point in ipairs(self.how.points) do texts[i] = value_text(point[name]) end
+    add { title = name, width = longest(texts, name), right = type(rec.params[name]) == "number",
+      value = function(r) return value_text(r.params[name]) end }
   end
   add { title = "implementation", width = longest(self.how.impls, "implementation"),
     value = function(r) return r.impl end }
@@ -179,8 +193,9 @@ local function head(self, rec)
   local summary = self.task:summary()
   self.out(summary ~= "" and ("%s: %s"):format(self.task.name, summary) or self.task.name)
   self.out("  on " .. explain.machine(rec))
-  if #self.how.cells == 0 then
-    self.out("  " .. params.brief(rec.params, self.task.params))
+  if #self.how.cells == 0 and #self.how.swept == 0 then
+    local purpose = self.how.simulated and "sim" or "default"
+    self.out("  " .. params.brief(rec.params, self.task.params, purpose))
     local work = explain.work(rec)
     if work then self.out("  " .. work) end
   end
@@ -188,23 +203,30 @@ local function head(self, rec)
   self.out("")
 end
 
--- Under the rows of a cell: what is known of it.
+-- What the records of a group have in common: the cell and the point of a sweep.
+local function group_of(self, rec)
+  local parts = { rec.cell or "" }
+  for _, name in ipairs(self.how.swept) do parts[#parts + 1] = tostring(rec.params[name]) end
+  return table.concat(parts, "\n")
+end
+
+-- Under the rows of a group: what is known of it.
 local function end_group(self)
   local indent = #self.how.cells > 0 and longest(self.how.cells, "cell") + 4 or 2
   local lines, several = fact_lines(self.group, (" "):rep(indent))
   for _, line in ipairs(lines) do self.out(line) end
   self.shown.facts = self.shown.facts or #lines > 0
   self.shown.several = self.shown.several or several
+  local apart = #lines > 0 or #self.how.swept == 0
   self.group = {}
+  return apart
 end
 
 --- Print a record. Failures are explained under their row.
 function Run:add(rec)
-  if self.cell and self.cell ~= rec.cell then
-    end_group(self)
-    self.out("")
-  end
-  self.cell = rec.cell
+  local group = group_of(self, rec)
+  if self.of and self.of ~= group and end_group(self) then self.out("") end
+  self.of = group
   if not self.headed then
     head(self, rec)
     self.headed = true
@@ -308,8 +330,9 @@ function report.check(rec, task, out)
   for _, line in ipairs(explain.failure(rec, "  ")) do out(line) end
   add("device", explain.machine(rec))
   if rec.verdict == "passed" then
+    local purpose = rec.device:match("^sim") and "sim" or "default"
     add("checked", ("%d cases, each with its own seed; the last: %s"):format(rec.cases or 0,
-      params.brief(rec.params, task.params)))
+      params.brief(rec.params, task.params, purpose)))
     for _, check in ipairs(rec.checks) do
       add("", check.name .. ": " .. (check.detail or "right"))
     end

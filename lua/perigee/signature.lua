@@ -41,6 +41,13 @@ local QUALIFIERS = {
 local MODIFIERS = { unsigned = true, signed = true, short = true, long = true, int = true,
   char = true }
 
+-- A dtype in the place of a type is short for its C spelling: "const f16* x".
+local function spelled(text)
+  return (text:gsub("%f[%w_]([%w_]+)()", function(word, after)
+    return text:find("^%s*%*?%s*[%a_]", after) and word ~= "bool" and NATIVE[word] or nil
+  end))
+end
+
 local function fail(where, text, ...)
   core.error("syntax", text:format(...),
     'write it as in C: "void name(const float* x, float* y, float a, int n)"', where)
@@ -124,12 +131,14 @@ local function check_param(param, where)
 end
 
 --- Parse a signature.
--- @tparam string text the C declaration; a trailing `;` and `extern "C" __global__` are allowed
+-- @tparam string text the C declaration; a trailing `;`, `extern "C" __global__` and names of
+--   dtypes in the place of types are allowed
 -- @tparam[opt] string where place for error messages
 -- @treturn table {name=, text=, params={{name=, type=, dtype=, pointer=, const=}...}, by_name={}};
 --   dtype is nil for void* and for structs, whose name is `type`
 -- @raise "syntax" or "unsupported", saying which parameter
 function signature.parse(text, where)
+  text = spelled(text)
   local body = text:gsub("/%*.-%*/", " "):gsub("//[^\n]*", " "):gsub('extern%s*"C"', " ")
   body = body:gsub("__launch_bounds__%s*%b()", " ")
   local head, list, rest = body:match("^([^()]*)%(([^()]*)%)%s*;?%s*(.*)$")
@@ -156,9 +165,22 @@ function signature.parse(text, where)
   return parsed
 end
 
---- Spelling of a scalar dtype that needs no header in CUDA C++, e.g. "i64" -> "long long".
+--- Spelling of a scalar dtype that needs no header in CUDA C++, e.g. "i64" -> "long long"; nil for
+-- a struct.
 function signature.native(dtype)
   return NATIVE[dtype]
+end
+
+--- `pg.ctype`: the C++ spelling of a scalar dtype, for macros and signatures.
+-- @tparam string dtype e.g. "f16"
+-- @treturn string e.g. "__half"
+-- @raise "invalid" with the nearest name
+function signature.ctype(dtype)
+  local names = {}
+  for name in pairs(NATIVE) do names[#names + 1] = name end
+  table.sort(names)
+  return NATIVE[dtype] or core.error("invalid", ("unknown dtype '%s'"):format(tostring(dtype)),
+    suggest.hint(tostring(dtype), names, "dtypes"))
 end
 
 --- The header that declares a dtype in CUDA C++, or nil.

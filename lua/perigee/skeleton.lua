@@ -31,9 +31,9 @@ function skeleton.struct(name, fields)
   return table.concat(lines, "\n")
 end
 
-local function headers_of(task)
+local function headers_of(signatures)
   local list, seen = {}, {}
-  for _, parsed in ipairs(task.signatures) do
+  for _, parsed in ipairs(signatures) do
     for _, param in ipairs(parsed.params) do
       local header = signature.header(param.dtype or "")
       if header and not seen[header] then
@@ -50,13 +50,13 @@ end
 function skeleton.text(case)
   local task = case.task
   local lines = { ("// %s: %s"):format(task.name, task:summary()) }
-  for _, header in ipairs(headers_of(task)) do lines[#lines + 1] = header end
+  for _, header in ipairs(headers_of(case.signatures)) do lines[#lines + 1] = header end
   for _, struct in ipairs(structs_of(case)) do
     lines[#lines + 1] = ""
     lines[#lines + 1] = struct.fields and skeleton.struct(struct.name, struct.fields)
       or ("struct %s;"):format(struct.name)
   end
-  for _, parsed in ipairs(task.signatures) do
+  for _, parsed in ipairs(case.signatures) do
     lines[#lines + 1] = ""
     lines[#lines + 1] = signature.render(parsed) .. " {"
     lines[#lines + 1] = "  // your code here; this is thread blockIdx.x * blockDim.x + threadIdx.x"

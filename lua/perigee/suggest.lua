@@ -40,6 +40,14 @@ function suggest.nearest(name, names)
   return nil
 end
 
+--- Whether a list has a value.
+function suggest.has(list, value)
+  for _, item in ipairs(list) do
+    if item == value then return true end
+  end
+  return false
+end
+
 --- A hint for an unknown name: the nearest one, else what there is.
 -- @tparam string what e.g. "parameters"
 function suggest.hint(name, names, what)

@@ -7,6 +7,7 @@ local errors = require "perigee.errors"
 local params = require "perigee.params"
 local signature = require "perigee.signature"
 local suggest = require "perigee.suggest"
+local sweep = require "perigee.sweep"
 
 local Task = {}
 Task.__index = Task
@@ -16,9 +17,9 @@ local task = {}
 -- Field -> types it may have.
 local FIELDS = {
   name = "string", category = "string", level = "string", doc = "string", params = "table",
-  cells = "table",
+  cells = "table", sweeps = "table",
   derive = "function", inputs = "function", state = "function", outputs = "function",
-  kernel = "string table", args = "function", launch = "function", reference = "function",
+  kernel = "string table function", args = "function", launch = "function", reference = "function",
   validate = "table function string", time = "function table", work = "function", impls = "table",
   facts = "function table", allow_empty = "boolean",
 }
@@ -28,11 +29,12 @@ local CELL_FIELDS = {
   name = "string", axis = "string", set = "table", sim = "table", doc = "string",
   needs = "function",
 }
+local SWEEP_FIELDS = { name = "string", set = "table", sim = "table", doc = "string" }
 local IMPL_FIELDS = {
   [1] = "string", [2] = "string", name = "string", lang = "string", file = "string",
   doc = "string", kernel = "string table", launch = "function", args = "table",
   define = "table function", include = "table", options = "table", scratch = "table function",
-  ptx = "string",
+  ptx = "string", only = "table",
 }
 
 local function fail(where, hint, text, ...)
@@ -97,6 +99,50 @@ local function check_cells(cells, declared_params, where)
   return cells
 end
 
+-- Sweeps: ordered, each with the values of the parameters that it varies.
+local function check_sweeps(sweeps, declared_params, where)
+  local seen = {}
+  for i, one in ipairs(sweeps) do
+    if type(one) ~= "table" or type(one.name) ~= "string" or type(one.set) ~= "table" then
+      fail(where, 'write { name = "size", set = { n = "2^10..2^24*4" } }',
+        "sweep #%d: expected a name and the values it sets", i)
+    end
+    check_types(one, SWEEP_FIELDS, "sweep " .. one.name, where)
+    if seen[one.name] then fail(where, nil, "two sweeps are called '%s'", one.name) end
+    seen[one.name] = true
+    for _, set in ipairs { one.set, one.sim or {} } do
+      for name, values in pairs(set) do params.values(declared_params, name, values, where) end
+    end
+  end
+  return sweeps
+end
+
+-- Names of the parameters whose choices are contracts of their own.
+local function variants_of(declared)
+  local names = {}
+  for _, name in ipairs(params.names(declared)) do
+    if declared[name].variant then names[#names + 1] = name end
+  end
+  return names
+end
+
+-- A task without cells has one for each of its variants, the default first.
+local function variant_cells(declared, names)
+  local lists, cells = {}, {}
+  for _, name in ipairs(names) do
+    lists[name] = { declared[name].default }
+    for _, choice in ipairs(declared[name].choices) do
+      if choice ~= declared[name].default then table.insert(lists[name], choice) end
+    end
+  end
+  for i, set in ipairs(#names > 0 and sweep.product(names, lists) or {}) do
+    local parts = {}
+    for k, name in ipairs(names) do parts[k] = tostring(set[name]) end
+    cells[i] = { name = table.concat(parts, "-"), set = set, axis = table.concat(names, ", ") }
+  end
+  return cells
+end
+
 -- Implementations as a list; a map is ordered naive first, expert last, others by name.
 local function impl_list(declared, where)
   local list = {}
@@ -121,15 +167,41 @@ local function impl_list(declared, where)
   return list
 end
 
-local function signatures_of(kernel, where)
+-- "{dtype}" in a signature stands for the parameter's value.
+local function filled(text, p, where)
+  return (text:gsub("{%s*([%w_]+)%s*}", function(name)
+    if p[name] == nil then
+      core.error("not_found", ("task: kernel: no parameter '%s'"):format(name),
+        suggest.hint(name, params.names(p), "parameters"), where)
+    end
+    return tostring(p[name])
+  end))
+end
+
+local function signatures_of(kernel, p, where)
   local list = type(kernel) == "string" and { kernel } or kernel
   local parsed = {}
   for i, text in ipairs(list) do
-    parsed[i] = signature.parse(text, where)
+    if type(text) ~= "string" then
+      fail(where, nil, "task: kernel #%d: expected a signature, got a %s", i, type(text))
+    end
+    parsed[i] = signature.parse(filled(text, p, where), where)
+    if parsed[parsed[i].name] then
+      fail(where, nil, "task: two kernels are called '%s'", parsed[i].name)
+    end
     parsed[parsed[i].name] = parsed[i]
   end
   if #parsed == 0 then fail(where, nil, "task: field 'kernel' names no kernel") end
   return parsed
+end
+
+local function depends_on_parameters(kernel)
+  if type(kernel) == "function" then return true end
+  local list = type(kernel) == "string" and { kernel } or kernel
+  for _, text in ipairs(list) do
+    if type(text) == "string" and text:find("{", 1, true) then return true end
+  end
+  return false
 end
 
 -- The place of the declaration. `return pg.task {...}` is a tail call, which leaves no trace of its
@@ -149,9 +221,21 @@ local function place_of(declared)
   return file and ("%s:%d"):format(file, line) or nil
 end
 
+-- Signatures that do not depend on the parameters are parsed once; the others are tried with every
+-- variant, so that a mistake shows when the task is loaded.
+local function check_contracts(self)
+  if not depends_on_parameters(self.kernel) then
+    self.signatures = signatures_of(self.kernel, {}, self.where)
+    return
+  end
+  for _, cell in ipairs(#self.cells > 0 and self.cells or { false }) do
+    self:contract(self:resolve { purpose = "sim", cell = cell or nil })
+  end
+end
+
 --- Declare a task. Fields: see tasks/README.md.
 -- @tparam table declared
--- @treturn table the task: the fields given, with params completed, `signatures`, `impls` as a list
+-- @treturn table the task: the fields given, with params completed, `impls` as a list
 -- @raise "invalid", "range" or "syntax" with the file and line of the call
 function task.new(declared)
   local where = place_of(declared)
@@ -166,8 +250,12 @@ function task.new(declared)
   self.level = declared.level or "kernel"
   self.doc = declared.doc or ""
   self.params = params.declare(declared.params, where)
-  self.cells = check_cells(declared.cells or {}, self.params, where)
-  self.signatures = signatures_of(declared.kernel, where)
+  self.variants = variants_of(self.params)
+  self.cells_are_variants = not declared.cells and #self.variants > 0
+  self.cells = check_cells(declared.cells or variant_cells(self.params, self.variants),
+    self.params, where)
+  self.sweeps = check_sweeps(declared.sweeps or {}, self.params, where)
+  check_contracts(self)
   self.impls = impl_list(declared.impls or {}, where)
   self.validate = declared.validate or "close"
   return self
@@ -215,11 +303,34 @@ function Task:missing_cells()
   return missing
 end
 
+-- Where the cells are the variants, a variant that is set leaves only its own.
+local function of_variants(self, cells, set)
+  if not self.cells_are_variants then return cells end
+  local wanted, chosen = {}, {}
+  for _, name in ipairs(self.variants) do
+    if set and set[name] ~= nil then
+      wanted[name] = params.values(self.params, name, set[name], self.name)
+    end
+  end
+  for _, cell in ipairs(cells) do
+    if params.fits(wanted, cell.set) then chosen[#chosen + 1] = cell end
+  end
+  if #chosen == 0 and #cells > 0 then
+    fail(self.name, "give --cell or --set", "none of these cells has %s", params.only_text(wanted))
+  end
+  return chosen
+end
+
 --- The cells called `names` (nil: all that need nothing that is missing; a task without cells has
 -- one nameless cell, `false`).
+-- @tparam[opt] table names
+-- @tparam[opt] table set values given for parameters: cells of other variants are left out
 -- @raise "not_found" with the nearest name
-function Task:select_cells(names)
-  if not names then return #self.cells > 0 and sort_cells(self) or { false } end
+function Task:select_cells(names, set)
+  if not names then
+    if #self.cells == 0 then return { false } end
+    return of_variants(self, (sort_cells(self)), set)
+  end
   local by_name, chosen = {}, {}
   for _, cell in ipairs(self.cells) do by_name[cell.name] = cell end
   for i, name in ipairs(names) do
@@ -227,7 +338,45 @@ function Task:select_cells(names)
       or core.error("not_found", ("task %s has no cell '%s'"):format(self.name, name),
         suggest.hint(name, self:cell_names(), "cells"))
   end
-  return chosen
+  return of_variants(self, chosen, set)
+end
+
+--- The sweep of a name. @raise "not_found" with the nearest name
+function Task:sweep(name)
+  local names = {}
+  for i, one in ipairs(self.sweeps) do
+    if one.name == name then return one end
+    names[i] = one.name
+  end
+  core.error("not_found", ("task %s has no sweep '%s'"):format(self.name, name),
+    suggest.hint(name, names, "sweeps"))
+end
+
+--- What --set and --sweep ask for, as one set of plain values for each evaluation of a cell. A
+-- variant is not among them where the cells are the variants: select_cells chooses these.
+-- @tparam table how {set = {name = value, list or text}, order = names in the order given, sweep =
+--   name of a sweep or nil, purpose = "default" or "sim"}
+-- @treturn table,table list of {name = value}, and the names of what has several values
+-- @raise "not_found", "invalid" or "range"
+function Task:points(how)
+  local given, order, varied, lists, swept = {}, {}, {}, {}, {}
+  if how.sweep then
+    local one = self:sweep(how.sweep)
+    for name, values in pairs(one.set) do given[name] = values end
+    for name, values in pairs(how.purpose == "sim" and one.sim or {}) do given[name] = values end
+    order = params.names(given)
+  end
+  for _, name in ipairs(how.order or params.names(how.set or {})) do
+    if given[name] == nil then order[#order + 1] = name end
+    given[name] = how.set[name]
+  end
+  for _, name in ipairs(order) do
+    lists[name] = params.values(self.params, name, given[name], self.name)
+    local is_cell = self.cells_are_variants and self.params[name].variant
+    if #lists[name] > 1 and not is_cell then swept[#swept + 1] = name end
+    if not is_cell then varied[#varied + 1] = name end
+  end
+  return sweep.product(varied, lists, self.name), swept
 end
 
 --- The implementations called `names` (nil: all).
@@ -242,6 +391,21 @@ function Task:select_impls(names)
         suggest.hint(name, self:impl_names(), "implementations"))
   end
   return chosen
+end
+
+--- The signatures of the kernels for parameters `p`: a list, by name too.
+-- @treturn table list of what signature.parse returns
+function Task:contract(p)
+  if self.signatures then return self.signatures end
+  local kernel = self.kernel
+  if type(kernel) == "function" then
+    kernel = errors.call(("task %s, kernel"):format(self.name), self.where, kernel, p)
+    if type(kernel) ~= "string" and type(kernel) ~= "table" then
+      fail(self.where, nil, "task %s, kernel: expected a signature, got %s", self.name,
+        type(kernel))
+    end
+  end
+  return signatures_of(kernel, p, self.where)
 end
 
 --- Parameters for one evaluation, with `derive` applied. See params.resolve.

@@ -43,6 +43,11 @@ function units.count(n)
   local whole = math.tointeger(n)
   if not whole then return digits(n) end
   if math.abs(whole) >= 10000000 then return scaled(whole, 1000, { "", "k", "M", "G", "T" }, "") end
+  return units.grouped(whole)
+end
+
+--- An integer, exactly: "1,048,576".
+function units.grouped(whole)
   local sign, rest = ("%d"):format(whole):match("^(%-?)(%d+)$")
   local grouped = rest:reverse():gsub("(%d%d%d)", "%1,"):reverse():gsub("^,", "")
   return sign .. grouped

@@ -68,6 +68,18 @@ function TestSignature:test_refusals()
   refuses("void k(float& x)", "cannot read '& x'")
 end
 
+function TestSignature:test_names_of_dtypes_are_spelled_as_in_c()
+  local s = signature.parse("void k(const f16* x, bf16 *y, i64 f32, u8 n, Entry* e)")
+  lu.assertEquals(s.text, "void k(const __half* x, __nv_bfloat16 *y, long long f32, "
+    .. "unsigned char n, Entry* e)")
+  lu.assertEquals(s.params[1].dtype, "f16")
+  lu.assertEquals(s.by_name.f32.dtype, "i64")
+  lu.assertEquals(signature.ctype "f8e4m3", "__nv_fp8_e4m3")
+  local ok, e = pcall(signature.ctype, "f61")
+  lu.assertFalse(ok)
+  lu.assertEquals(e.hint, "did you mean 'f16'?")
+end
+
 function TestSignature:test_rendering_needs_no_headers()
   local s = signature.parse("void k(const int64_t* keys, uint8_t* out, size_t n)")
   lu.assertEquals(signature.render(s), 'extern "C" __global__ void k(const long long* keys, '

@@ -85,6 +85,84 @@ function TestTask:test_derive_adds_values()
   lu.assertEquals(t:resolve { purpose = "default" }.twice, 16)
 end
 
+-- ---- variants and sweeps ----
+
+local function with_variants(fields)
+  local t = declared {
+    params = {
+      n = { default = 8 },
+      dtype = { default = "f32", choices = { "f16", "f32" }, variant = true },
+    },
+    kernel = "void k(const {dtype}* x, {dtype}* y, int n)",
+    inputs = function(p, rng) return { x = rng:array(p.dtype, p.n) } end,
+    outputs = function(p) return { y = pg.spec(p.dtype, p.n) } end,
+    sweeps = { { name = "size", set = { n = "8..32*2" }, sim = { n = { 1, 2 } } } },
+  }
+  for name, value in pairs(fields or {}) do t[name] = value end
+  return pg.task(t)
+end
+
+function TestTask:test_each_variant_has_its_contract_and_is_a_cell_the_default_first()
+  local t = with_variants()
+  lu.assertEquals(t:cell_names(), { "f32", "f16" })
+  local p = t:resolve { purpose = "default", set = { dtype = "f16" } }
+  lu.assertEquals(t:contract(p)[1].params[1].dtype, "f16")
+  lu.assertEquals(t:contract(p).k.text, "void k(const __half* x, __half* y, int n)")
+  lu.assertEquals(case.make(t, p, 1).by_name.x.dtype_name, "f16")
+  lu.assertEquals(#t:select_cells(nil, { dtype = "f16" }), 1)
+  lu.assertEquals(t:select_cells(nil, { dtype = "f16" })[1].name, "f16")
+  local ok, e = pcall(t.select_cells, t, { "f32" }, { dtype = "f16" })
+  lu.assertFalse(ok)
+  lu.assertStrContains(e.message, "none of these cells has dtype = f16")
+end
+
+function TestTask:test_a_kernel_may_be_a_function_of_the_parameters()
+  local t = with_variants { kernel = function(p)
+    return ("void k(const %s* x, %s* y%s)"):format(pg.ctype(p.dtype), pg.ctype(p.dtype),
+      p.dtype == "f16" and ", int n" or "")
+  end }
+  lu.assertEquals(#t:contract({ dtype = "f16" })[1].params, 3)
+  lu.assertEquals(#t:contract({ dtype = "f32" })[1].params, 2)
+end
+
+function TestTask:test_mistakes_in_a_contract_that_depends_on_parameters()
+  local function refused(fields, message, hint)
+    local ok, e = pcall(with_variants, fields)
+    lu.assertFalse(ok)
+    lu.assertStrContains(e.message, message)
+    lu.assertStrContains(e.hint or "", hint or "")
+    lu.assertStrContains(e.where, "test_task.lua:")
+  end
+  refused({ kernel = "void k({dtpye}* y)" }, "no parameter 'dtpye'", "did you mean 'dtype'?")
+  refused({ kernel = function() return 7 end }, "expected a signature, got number")
+  refused({ kernel = function(p) return p.none.x end }, "task t/x, kernel: attempt to index")
+  refused({ kernel = { "void k(int n)", "void k(int m)" } }, "two kernels are called 'k'")
+  refused({ kernel = { 7 } }, "kernel #1: expected a signature, got a number")
+  refused({ sweeps = { { set = { n = 1 } } } }, "sweep #1: expected a name")
+  refused({ sweeps = { { name = "a", set = { m = 1 } } } }, "unknown parameter 'm'")
+  refused({ sweeps = { { name = "a", set = { n = "1..0" } } } }, "cannot read '1..0'")
+  refused({ sweeps = { { name = "a", set = {} }, { name = "a", set = {} } } },
+    "two sweeps are called 'a'")
+end
+
+function TestTask:test_points_of_a_sweep_and_of_set()
+  local t = with_variants()
+  local function sizes(how)
+    local list, points, swept = {}, t:points(how)
+    for i, point in ipairs(points) do list[i] = point.n end
+    return list, swept
+  end
+  lu.assertEquals(sizes { sweep = "size", purpose = "default" }, { 8, 16, 32 })
+  lu.assertEquals(sizes { sweep = "size", purpose = "sim" }, { 1, 2 })
+  lu.assertEquals(sizes { sweep = "size", set = { n = "5" }, purpose = "sim" }, { 5 })
+  lu.assertEquals({ t:points { set = { n = "1,2", dtype = "f16,f32" } } }, { { { n = 1 },
+    { n = 2 } }, { "n" } })
+  lu.assertEquals({ t:points {} }, { { {} }, {} })
+  local ok, e = pcall(t.points, t, { sweep = "siez" })
+  lu.assertFalse(ok)
+  lu.assertEquals(e.hint, "did you mean 'size'?")
+end
+
 TestCase = {}
 
 function TestCase:test_a_seed_gives_the_same_inputs_and_another_gives_others()

@@ -5,6 +5,7 @@ local core = require "perigee.core"
 local catalogue = require "perigee.catalogue"
 local common = require "perigee.cli.common"
 local impl = require "perigee.impl"
+local params = require "perigee.params"
 local report = require "perigee.report"
 local verdict = require "perigee.verdict"
 
@@ -31,7 +32,8 @@ end
 function check.main(options)
   local task = one_task(options.task)
   local how = { set = common.sets(options.set) }
-  task:resolve { purpose = "check", set = how.set }
+  local p = task:resolve { purpose = "check", set = how.set }
+  params.check_effect(task.params, how.set, { p }, task.name)
   local candidates = {}
   for i, path in ipairs(options.candidate) do candidates[i] = impl.candidate(path) end
   local session <close>, line = common.session(options)

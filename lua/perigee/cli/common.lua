@@ -29,7 +29,8 @@ function common.evaluation(parser, budget)
   parser:option("--device",
     "cuda:N, sim, sim:check or sim:profile (default: the first GPU, else sim:check)")
     :argname("D"):default("auto"):show_default(false)
-  parser:option("--set", "set a parameter of the task"):argname("NAME=VALUE"):count("*")
+  parser:option("--set", "set a parameter of the task; several values (n=1k,4k or n=2^10..2^20*4) "
+    .. "are run one after the other"):argname("NAME=VALUE"):count("*")
   parser:option("--seed",
     "base seed (default: a fresh one, said in the record)"):argname("N"):convert(seed)
   parser:option("--timeout", "seconds a kernel may run"):argname("S"):default("20")
@@ -60,18 +61,20 @@ function common.names(given, option)
 end
 
 --- name=value texts as a table.
--- @raise "invalid" when a parameter is set to two values
+-- @treturn table,table name -> text, and the names in the order given
+-- @raise "invalid" when a parameter is set twice
 function common.sets(given)
-  local set = {}
+  local set, order = {}, {}
   for _, text in ipairs(given or {}) do
     local name, value = params.parse_set(text)
     if set[name] and set[name] ~= value then
       core.error("invalid", ("--set gives %s two values: %s and %s"):format(name, set[name], value),
-        "run the command once for each")
+        ("several values are one list: --set %s=%s,%s"):format(name, set[name], value))
     end
+    if set[name] == nil then order[#order + 1] = name end
     set[name] = value
   end
-  return set
+  return set, order
 end
 
 --- A judge's session and a progress line for parsed options.

@@ -10,6 +10,8 @@ local command = {}
 
 function command.configure(parser)
   parser:argument("task", "name of a task (see perigee list) or a task file")
+  parser:option("--set", "the contract for these parameters (a variant: --set dtype=f16)")
+    :argname("NAME=VALUE"):count("*")
   parser:flag("--skeleton", "print only a CUDA C++ file to start from")
   parser:flag("--json", "one JSON object a line on standard output")
 end

@@ -4,6 +4,8 @@
 local core = require "perigee.core"
 local catalogue = require "perigee.catalogue"
 local common = require "perigee.cli.common"
+local device = require "perigee.device"
+local params = require "perigee.params"
 local profile = require "perigee.profile"
 local report = require "perigee.report"
 local verdict = require "perigee.verdict"
@@ -16,6 +18,7 @@ function run.configure(parser)
   parser:argument("task", "name of a task (see perigee list) or a task file"):args("+")
   parser:option("--impl", "implementations to run (default: all)"):argname("A,B"):count("*")
   parser:option("--cell", "cells to run (default: all)"):argname("A,B"):count("*")
+  parser:option("--sweep", "run a sweep of the task (see perigee describe)"):argname("NAME")
   parser:flag("--annotate", "sim:profile: the kernels' source with counters beside its lines")
   common.evaluation(parser, "0.5")
 end
@@ -26,31 +29,47 @@ local function names_of(list)
   return names
 end
 
--- Every task is found and its names are checked before anything runs.
-local function prepare(options, how)
+-- Every point of every cell is a set of parameters that the task accepts, and what was set counts
+-- in one of them at least.
+local function check_points(task, how, purpose, points)
+  local evaluations = {}
+  for _, cell in ipairs(task:select_cells(how.cells, how.set)) do
+    for _, point in ipairs(points) do
+      evaluations[#evaluations + 1] = task:resolve { purpose = purpose, cell = cell or nil,
+        set = point }
+    end
+  end
+  params.check_effect(task.params, how.set, evaluations, task.name)
+end
+
+-- Every task is found and its names and values are checked before anything runs.
+local function prepare(options, how, purpose)
   local tasks = {}
   for _, name in ipairs(options.task) do
     for _, task in ipairs(catalogue.find(name)) do
       task:select_impls(how.impls)
-      task:select_cells(how.cells)
-      task:resolve { purpose = "sim", set = how.set }
-      tasks[#tasks + 1] = task
+      local points, swept = task:points { set = how.set, order = how.order, sweep = options.sweep,
+        purpose = purpose }
+      check_points(task, how, purpose, points)
+      tasks[#tasks + 1] = { task = task, points = points, swept = swept }
     end
   end
   return tasks
 end
 
-local function run_task(session, task, how, options, line)
-  local status = 0
-  local cells = task:select_cells(how.cells)
+local function run_task(session, item, how, options, line)
+  local status, task = 0, item.task
+  local cells = task:select_cells(how.cells, how.set)
   local missing = how.cells and {} or task:missing_cells()
   if #cells == 0 then status = ENVIRONMENT end
   local view = report.run(task, {
     cells = #task.cells > 0 and names_of(cells) or {},
+    swept = item.swept, points = item.points,
     impls = names_of(task:select_impls(how.impls)), simulated = session.sim, out = common.out,
     missing = missing,
   })
-  session:run(task, how, function(rec)
+  local what = { cells = how.cells, impls = how.impls, set = how.set, points = item.points }
+  session:run(task, what, function(rec)
     line:clear()
     status = common.worse(status, verdict.status(rec.verdict))
     if options.json then common.out(report.json(rec)) else view:add(rec) end
@@ -75,14 +94,16 @@ function run.main(options)
   end
   local how = {
     impls = common.names(options.impl, "--impl"), cells = common.names(options.cell, "--cell"),
-    set = common.sets(options.set),
   }
-  local tasks = prepare(options, how)
+  how.set, how.order = common.sets(options.set)
+  options.device = device.spec(options.device)
+  local purpose = options.device:match("^sim") and "sim" or "default"
+  local tasks = prepare(options, how, purpose)
   local session <close>, line = common.session(options)
   local status = 0
-  for i, task in ipairs(tasks) do
+  for i, item in ipairs(tasks) do
     if i > 1 and not options.json then common.out("") end
-    status = common.worse(status, run_task(session, task, how, options, line))
+    status = common.worse(status, run_task(session, item, how, options, line))
   end
   return status
 end
