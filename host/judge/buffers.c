@@ -23,21 +23,29 @@ static pg_code parse_role(const json_t *spec, pg_role *role, pg_error *error) {
     *role = PG_ROLE_STATE;
   else if (strcmp(name, "output") == 0)
     *role = PG_ROLE_OUTPUT;
+  else if (strcmp(name, "scratch") == 0)
+    *role = PG_ROLE_SCRATCH;
   else
-    return pg_req_expected("role", "input, state or output", json_object_get(spec, "role"), error);
+    return pg_req_expected("role", "input, state, output or scratch", json_object_get(spec, "role"),
+                           error);
   return PG_OK;
 }
 
-/* Where the contents come from: "at" or "fill", and neither for an output. */
+static bool is_poisoned(const pg_buffer *b) {
+  return b->role == PG_ROLE_OUTPUT || b->role == PG_ROLE_SCRATCH;
+}
+
+/* Where the contents come from: "at" or "fill", and neither for what is poisoned. */
 static pg_code parse_contents(const json_t *spec, pg_buffer *b, size_t shared_bytes,
                               pg_error *error) {
   int64_t at = -1, fill = -1;
   pg_code code = pg_opt_integer(spec, "at", 0, INT64_MAX, &at, error);
   if (!code) code = pg_opt_integer(spec, "fill", 0, 255, &fill, error);
   if (code) return code;
-  if (b->role == PG_ROLE_OUTPUT && (at >= 0 || fill >= 0))
-    return pg_fail(error, PG_INVALID, "an output is poisoned: it has neither \"at\" nor \"fill\"");
-  if (b->role != PG_ROLE_OUTPUT && (at >= 0) == (fill >= 0))
+  if (is_poisoned(b) && (at >= 0 || fill >= 0))
+    return pg_fail(error, PG_INVALID,
+                   "an output or scratch is poisoned: it has neither \"at\" nor \"fill\"");
+  if (!is_poisoned(b) && (at >= 0) == (fill >= 0))
     return pg_fail(error, PG_INVALID, "expected either \"at\" or \"fill\"");
   if (at >= 0 && ((uint64_t)at > shared_bytes || b->bytes > shared_bytes - (size_t)at))
     return pg_fail(error, PG_RANGE, "%zu bytes at %lld lie outside the %zu bytes of shared memory",
@@ -87,7 +95,8 @@ static pg_code parse(pg_buffers *buffers, const json_t *request, size_t shared_b
       pg_where(error, "buffers[%zu]%s%s", i, *b->name ? " " : "", b->name);
       break;
     }
-    b->copies = b->role == PG_ROLE_INPUT ? 1 : buffers->set_count;
+    bool once = b->role == PG_ROLE_INPUT || b->role == PG_ROLE_SCRATCH;
+    b->copies = once ? 1 : buffers->set_count;
     buffers->zone_count += 2 * (size_t)b->copies;
     buffers->count++;
   }
@@ -244,7 +253,7 @@ pg_code pg_buffers_reset(pg_buffers *buffers, int set, uint32_t poison, pg_error
     const pg_buffer *b = &buffers->list[i];
     pg_ptr to = pg_buffers_at(buffers, i, set);
     if (b->role == PG_ROLE_INPUT || b->bytes == 0) continue;
-    if (b->role == PG_ROLE_OUTPUT)
+    if (is_poisoned(b))
       code = poison_bytes(buffers, to, b->bytes, poison, error);
     else if (b->master)
       code = d->ops->copy(d, to, b->master, b->bytes, buffers->stream, error);

@@ -1,5 +1,6 @@
-/* The buffers of a candidate: inputs once, state and outputs once a set, each in an allocation of
- * its own between two red zones. The struct owns its device memory until pg_buffers_free. */
+/* The buffers of a candidate: inputs and scratch once, state and outputs once a set, each in an
+ * allocation of its own between two red zones. The struct owns its device memory until
+ * pg_buffers_free. */
 #ifndef PG_BUFFERS_H
 #define PG_BUFFERS_H
 
@@ -12,7 +13,8 @@
 
 enum { PG_ZONE = 4096, PG_BUFFER_MAX = 64, PG_SET_MAX = 256, PG_BUFFER_NAME_MAX = 64 };
 
-typedef enum pg_role { PG_ROLE_INPUT, PG_ROLE_STATE, PG_ROLE_OUTPUT } pg_role;
+/* Scratch is poisoned as outputs are, but all sets share one copy. */
+typedef enum pg_role { PG_ROLE_INPUT, PG_ROLE_STATE, PG_ROLE_OUTPUT, PG_ROLE_SCRATCH } pg_role;
 
 typedef struct pg_buffer {
   char name[PG_BUFFER_NAME_MAX];
@@ -21,8 +23,8 @@ typedef struct pg_buffer {
   bool has_fill; /* starts as `fill` in every byte, */
   uint8_t fill;
   size_t at;    /* else with the contents at this offset of the shared memory */
-  pg_ptr *base; /* allocations: one a set, or one for all sets (inputs); the data is at base +
-                   PG_ZONE */
+  pg_ptr *base; /* allocations: one a set, or one for all sets (inputs, scratch); the data is at
+                   base + PG_ZONE */
   int copies;
   pg_ptr master; /* pristine copy of a state with contents; 0: none */
   uint64_t hash; /* of an input, or of the master */
@@ -51,7 +53,8 @@ void pg_buffers_free(pg_buffers *buffers); /* safe on a zeroed struct and twice 
 /* Address of a buffer's data in a set. */
 pg_ptr pg_buffers_at(const pg_buffers *buffers, int index, int set);
 
-/* Enqueue: state of `set` as at the start, outputs full of the 4-byte pattern `poison`. */
+/* Enqueue: state of `set` as at the start, outputs and scratch full of the 4-byte pattern `poison`.
+ */
 pg_code pg_buffers_reset(pg_buffers *buffers, int set, uint32_t poison, pg_error *error);
 
 /* Write fresh canary bytes, drawn from `seed`, into every red zone. */

@@ -119,27 +119,71 @@ static pg_code parse_copy(const context *c, const json_t *json, pg_step *step, p
   return code;
 }
 
-static pg_code parse_step(const context *c, const json_t *json, pg_step *step, pg_error *error) {
+static pg_code parse_list(const context *c, const json_t *json, const char *key, int depth,
+                          pg_plan *plan, pg_error *error);
+
+/* The flag is what the loop's kernels write, so it is no input, and its first 4 bytes must exist.
+ */
+static pg_code parse_repeat(const context *c, const json_t *json, int depth, pg_step *step,
+                            pg_error *error) {
+  int64_t flag = 0;
+  step->kind = PG_STEP_REPEAT;
+  pg_code code = pg_req_known(json, "repeat_until max steps", error);
+  if (!code) code = pg_req_integer(json, "repeat_until", 0, c->buffers->count - 1, &flag, error);
+  if (!code) code = pg_req_integer(json, "max", 1, UINT32_MAX, &step->rounds, error);
+  if (code) return code;
+  step->from = (int)flag;
+  const pg_buffer *b = &c->buffers->list[flag];
+  if (b->role == PG_ROLE_INPUT)
+    return pg_fail(error, PG_INVALID, "%s is an input: it cannot become non-zero", b->name);
+  if (b->bytes < 4)
+    return pg_fail(error, PG_INVALID, "the flag %s has %zu bytes: expected 4 or more", b->name,
+                   b->bytes);
+  if (depth == PG_REPEAT_DEPTH)
+    return pg_fail(error, PG_RANGE, "repeat_until is nested deeper than %d", PG_REPEAT_DEPTH);
+  code = parse_list(c, json, "steps", depth + 1, &step->body, error);
+  if (!code && step->body.count == 0)
+    code = pg_fail(error, PG_INVALID, "repeat_until has no steps: %s would never change", b->name);
+  return code;
+}
+
+static pg_code parse_step(const context *c, const json_t *json, int depth, pg_step *step,
+                          pg_error *error) {
   if (json_object_get(json, "launch")) return parse_launch(c, json, step, error);
   if (json_object_get(json, "memset")) return parse_memset(c, json, step, error);
   if (json_object_get(json, "copy")) return parse_copy(c, json, step, error);
-  return pg_fail(error, PG_INVALID, "expected a step: {\"launch\"}, {\"memset\"} or {\"copy\"}");
+  if (json_object_get(json, "repeat_until")) return parse_repeat(c, json, depth, step, error);
+  return pg_fail(error, PG_INVALID,
+                 "expected a step: {\"launch\"}, {\"memset\"}, {\"copy\"} or {\"repeat_until\"}");
 }
 
-pg_code pg_plan_parse(pg_plan *plan, const json_t *request, pg_device *device, pg_module *module,
-                      const pg_buffers *buffers, pg_error *error) {
+/* Put "key[i]" before the place within that step. */
+static void place(pg_error *error, const char *key, size_t i) {
+  char inner[PG_WHERE_MAX];
+  snprintf(inner, sizeof inner, "%s", error->where);
+  pg_where(error, "%s[%zu]%s%.200s", key, i, *inner ? "." : "", inner);
+}
+
+static pg_code parse_list(const context *c, const json_t *json, const char *key, int depth,
+                          pg_plan *plan, pg_error *error) {
   const json_t *list = NULL;
-  const context c = {device, module, buffers};
-  *plan = (pg_plan){0};
-  pg_code code = pg_req_list(request, "plan", PG_STEP_MAX, &list, error);
+  pg_code code = pg_req_list(json, key, PG_STEP_MAX, &list, error);
   if (code) return code;
   plan->steps = calloc(json_array_size(list) + 1, sizeof *plan->steps);
   if (!plan->steps) return pg_fail(error, PG_MEMORY, "no memory for the plan");
   for (size_t i = 0; !code && i < json_array_size(list); i++) {
     plan->count++;
-    code = parse_step(&c, json_array_get(list, i), &plan->steps[i], error);
-    if (code) pg_where(error, "plan[%zu]", i);
+    code = parse_step(c, json_array_get(list, i), depth, &plan->steps[i], error);
+    if (code && error) place(error, key, i);
   }
+  return code;
+}
+
+pg_code pg_plan_parse(pg_plan *plan, const json_t *request, pg_device *device, pg_module *module,
+                      const pg_buffers *buffers, pg_error *error) {
+  const context c = {device, module, buffers};
+  *plan = (pg_plan){0};
+  pg_code code = parse_list(&c, request, "plan", 0, plan, error);
   if (code) pg_plan_free(plan);
   return code;
 }
@@ -148,12 +192,33 @@ void pg_plan_free(pg_plan *plan) {
   for (size_t i = 0; i < plan->count; i++) {
     free(plan->steps[i].params);
     free(plan->steps[i].patches);
+    pg_plan_free(&plan->steps[i].body);
   }
   free(plan->steps);
   *plan = (pg_plan){0};
 }
 
+static pg_code enqueue_list(pg_plan *plan, const char *key, const pg_buffers *buffers, int set,
+                            pg_error *error);
+
+/* Rounds until the first 4 bytes of the flag are not 0. Each round waits for the device. */
+static pg_code repeat(pg_step *s, const pg_buffers *buffers, int set, pg_error *error) {
+  pg_device *d = buffers->device;
+  uint32_t flag = 0;
+  for (int64_t round = 0; round < s->rounds; round++) {
+    pg_ptr at = pg_buffers_at(buffers, s->from, set);
+    pg_code code = enqueue_list(&s->body, "steps", buffers, set, error);
+    if (!code) code = d->ops->download(d, &flag, at, sizeof flag, buffers->stream, error);
+    if (!code) code = d->ops->stream_sync(d, buffers->stream, error);
+    if (code || flag) return code;
+  }
+  pg_fail(error, PG_TIMEOUT, "%s is still 0 after %lld round%s", buffers->list[s->from].name,
+          (long long)s->rounds, s->rounds == 1 ? "" : "s");
+  return pg_hint(error, "repeat_until goes on until it is not 0: raise max, or set it in a kernel");
+}
+
 static pg_code enqueue(pg_step *s, const pg_buffers *buffers, int set, pg_error *error) {
+  if (s->kind == PG_STEP_REPEAT) return repeat(s, buffers, set, error);
   pg_device *d = buffers->device;
   pg_stream *stream = buffers->stream;
   for (int i = 0; i < s->patch_count; i++) {
@@ -167,12 +232,18 @@ static pg_code enqueue(pg_step *s, const pg_buffers *buffers, int set, pg_error 
   return d->ops->copy(d, to, pg_buffers_at(buffers, s->from, set), s->bytes, stream, error);
 }
 
-pg_code pg_plan_enqueue(pg_plan *plan, const pg_buffers *buffers, int set, pg_error *error) {
+static pg_code enqueue_list(pg_plan *plan, const char *key, const pg_buffers *buffers, int set,
+                            pg_error *error) {
   for (size_t i = 0; i < plan->count; i++) {
     pg_code code = enqueue(&plan->steps[i], buffers, set, error);
-    if (code && error && !*error->where)
-      pg_where(error, "plan[%zu]", i); /* a source line is better */
+    /* A source line is a better place than a step. */
+    if (code && error && (!*error->where || strncmp(error->where, "steps[", 6) == 0))
+      place(error, key, i);
     if (code) return code;
   }
   return PG_OK;
+}
+
+pg_code pg_plan_enqueue(pg_plan *plan, const pg_buffers *buffers, int set, pg_error *error) {
+  return enqueue_list(plan, "plan", buffers, set, error);
 }

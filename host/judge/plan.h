@@ -8,9 +8,15 @@
 #include "../device.h"
 #include "buffers.h"
 
-enum { PG_STEP_MAX = 4096 };
+/* Steps of one list, and how deep repeat_until may be nested. */
+enum { PG_STEP_MAX = 4096, PG_REPEAT_DEPTH = 4 };
 
-typedef enum pg_step_kind { PG_STEP_LAUNCH, PG_STEP_MEMSET, PG_STEP_COPY } pg_step_kind;
+typedef enum pg_step_kind {
+  PG_STEP_LAUNCH,
+  PG_STEP_MEMSET,
+  PG_STEP_COPY,
+  PG_STEP_REPEAT
+} pg_step_kind;
 
 /* Where the address of a buffer goes in the packed arguments: it differs from set to set. */
 typedef struct pg_patch {
@@ -19,28 +25,33 @@ typedef struct pg_patch {
   uint64_t offset;
 } pg_patch;
 
+struct pg_step;
+
+typedef struct pg_plan {
+  size_t count;
+  struct pg_step *steps;
+} pg_plan;
+
 typedef struct pg_step {
   pg_step_kind kind;
   pg_launch launch;
   uint8_t *params; /* what launch.params points to */
   pg_patch *patches;
   int patch_count;
-  int to, from; /* buffers of memset and copy */
+  int to, from; /* buffers of memset and copy; the flag of repeat_until is `from` */
   size_t offset, bytes;
   uint8_t byte;
+  int64_t rounds; /* at most, of `body` */
+  pg_plan body;
 } pg_step;
 
-typedef struct pg_plan {
-  size_t count;
-  pg_step *steps;
-} pg_plan;
-
 /* Read the request's "plan". PG_LAUNCH: what a launch cannot be (grid, arguments); PG_NOT_FOUND: no
- * such kernel; PG_INVALID, PG_RANGE: the rest. `where` is "plan[i]", i from 0. After an error the
- * plan is empty. */
+ * such kernel; PG_INVALID, PG_RANGE: the rest. `where` is "plan[i]", i from 0, in a loop
+ * "plan[i].steps[k]". After an error the plan is empty. */
 pg_code pg_plan_parse(pg_plan *plan, const json_t *request, pg_device *device, pg_module *module,
                       const pg_buffers *buffers, pg_error *error);
-/* Enqueue all steps over the buffers of one set. */
+/* Enqueue all steps over the buffers of one set. A repeat_until waits for its flag in every round;
+ * when its rounds end before the flag is set: PG_TIMEOUT. */
 pg_code pg_plan_enqueue(pg_plan *plan, const pg_buffers *buffers, int set, pg_error *error);
 void pg_plan_free(pg_plan *plan);
 

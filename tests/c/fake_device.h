@@ -128,6 +128,12 @@ static void fake_add(fake *f, const uint8_t *params) {
   if (to) *to += fake_int(params, 8);
 }
 
+/* reach(int *count, int goal): counts count[1] up; count[0] is 1 from the goal on */
+static void fake_reach(fake *f, const uint8_t *params) {
+  int *count = fake_access(f, fake_arg(params, 0), 2 * sizeof *count);
+  if (count) count[0] = ++count[1] >= fake_int(params, 8);
+}
+
 static void fake_nothing(fake *f, const uint8_t *params) {
   (void)f;
   (void)params;
@@ -198,7 +204,7 @@ static struct pg_kernel fake_kernels[] = {
     {"spoil", "l", fake_spoil},    {"add", "pi", fake_add},         {"nothing", "", fake_nothing},
     {"trap", "", fake_trap},       {"crash", "", fake_crash},       {"hang", "", fake_hang},
     {"quit", "", fake_quit},       {"print", "i", fake_print},      {"breed", "", fake_breed},
-    {"opaque", "q", fake_nothing}, {"doze", "", fake_doze},
+    {"opaque", "q", fake_nothing}, {"doze", "", fake_doze},         {"reach", "pi", fake_reach},
 };
 
 enum { FAKE_KERNELS = sizeof fake_kernels / sizeof *fake_kernels };

@@ -129,6 +129,107 @@ static void memset_and_copy_do_what_they_say(void **state) {
   assert_memory_equal(b->shared + 2048, b->shared + 1024, 7);
 }
 
+/* ---- loops ---- */
+
+/* n: state of two ints, both 0: the flag, and how often the kernel "reach" ran. */
+static void make_counter(bench *b, int sets) {
+  good(ask(b,
+           "{'op':'buffers','sets':%d,'buffers':[{'name':'n','bytes':8,'role':'state','fill':0},"
+           "{'name':'m','bytes':8,'role':'state','fill':0},"
+           "{'name':'x','bytes':8,'role':'input','fill':0},"
+           "{'name':'tiny','bytes':3,'role':'output'}]}",
+           sets));
+}
+
+static int count_in(bench *b, int buffer, int set) {
+  int count[2];
+  good(ask(b, "{'op':'read','set':%d,'buffers':[{'index':%d,'at':0}]}", set, buffer));
+  memcpy(count, b->shared, sizeof count);
+  return count[1];
+}
+
+#define REACH(buffer, goal) \
+  "{'launch':'reach','grid':[1],'block':[1],'args':[{'buffer':" #buffer "},{'i':" #goal "}]}"
+
+static void a_loop_ends_when_its_flag_is_set(void **state) {
+  bench *b = *state;
+  make_counter(b, 1);
+  good(
+      ask(b, "{'op':'run','set':0,'plan':[{'repeat_until':0,'max':9,'steps':[" REACH(0, 5) "]}]}"));
+  assert_int_equal(count_in(b, 0, 0), 5);
+  good(
+      ask(b, "{'op':'run','set':0,'plan':[{'repeat_until':0,'max':1,'steps':[" REACH(0, 1) "]}]}"));
+  assert_int_equal(count_in(b, 0, 0), 1);
+}
+
+static void loops_nest_and_start_anew(void **state) {
+  bench *b = *state;
+  make_counter(b, 1);
+  /* Each round of the outer loop: 3 of the inner, whose flag and count are cleared first. */
+  good(ask(b, "{'op':'run','set':0,'plan':[{'repeat_until':0,'max':4,'steps':[{'memset':1},"
+              "{'repeat_until':1,'max':3,'steps':[" REACH(1, 3) "]}," REACH(0, 4) "]}]}"));
+  assert_int_equal(count_in(b, 0, 0), 4);
+  assert_int_equal(count_in(b, 1, 0), 3);
+}
+
+static void a_loop_whose_rounds_end_is_a_timeout(void **state) {
+  bench *b = *state;
+  make_counter(b, 1);
+  json_t *r = ask(b, "{'op':'run','set':0,'plan':[{'memset':1},{'repeat_until':0,'max':3,'steps':"
+                     "[{'memset':1}," REACH(0, 5) "]}]}");
+  assert_string_equal(error_field(r, "where"), "plan[1]");
+  bad(r, "timeout", "n is still 0 after 3 rounds");
+  r = ask(b, "{'op':'run','set':0,'plan':[{'repeat_until':0,'max':2,'steps':[{'memset':1},"
+             "{'repeat_until':1,'max':1,'steps':[" REACH(1, 7) "]}]}]}");
+  assert_string_equal(error_field(r, "where"), "plan[0].steps[1]");
+  bad(r, "timeout", "m is still 0 after 1 round");
+  bad(ask(b, "{'op':'time','method':'cold','sets':[0],'plan':[{'repeat_until':0,'max':2,'steps':"
+             "[" REACH(0, 5) "]}]}"),
+      "timeout", "n is still 0 after 2 rounds");
+  good(ask(b, "{'op':'run','set':0,'plan':[]}")); /* the device is as well as before */
+}
+
+static void a_fault_in_a_loop_says_where(void **state) {
+  bench *b = *state;
+  make_counter(b, 1);
+  json_t *r = ask(b, "{'op':'run','set':0,'plan':[{'repeat_until':0,'max':3,'steps':[" REACH(
+                         0, 5) ",{'launch':'trap','grid':[1],'block':[1],'args':[]}]}]}");
+  assert_string_equal(error_field(r, "where"), "plan[0].steps[1]");
+  bad(r, "launch_error", "kernel trap was stopped");
+}
+
+static void loops_that_cannot_be_are_refused(void **state) {
+  static const struct {
+    const char *step, *code, *words, *where;
+  } cases[] = {
+      {"{'repeat_until':0,'max':0,'steps':[{'memset':0}]}", "invalid", "\"max\"", "plan[0]"},
+      {"{'repeat_until':0,'max':5000000000,'steps':[{'memset':0}]}", "invalid", "\"max\"",
+       "plan[0]"},
+      {"{'repeat_until':0,'steps':[{'memset':0}]}", "invalid", "\"max\": expected", "plan[0]"},
+      {"{'repeat_until':9,'max':1,'steps':[]}", "invalid", "from 0 to 3, got 9", "plan[0]"},
+      {"{'repeat_until':2,'max':1,'steps':[{'memset':0}]}", "invalid", "x is an input", "plan[0]"},
+      {"{'repeat_until':3,'max':1,'steps':[{'memset':0}]}", "invalid", "tiny has 3 bytes",
+       "plan[0]"},
+      {"{'repeat_until':0,'max':1,'steps':[]}", "invalid", "no steps", "plan[0]"},
+      {"{'repeat_until':0,'max':1}", "invalid", "\"steps\": expected a list", "plan[0]"},
+      {"{'repeat_until':0,'max':1,'steps':[{'memset':0}],'until':1}", "invalid", "\"until\"",
+       "plan[0]"},
+      {"{'repeat_until':0,'max':1,'steps':[{'memset':0},{'dance':1}]}", "invalid",
+       "expected a step", "plan[0].steps[1]"},
+      {"{'repeat_until':0,'max':1,'steps':[{'repeat_until':0,'max':1,'steps':[{'repeat_until':0,"
+       "'max':1,'steps':[{'repeat_until':0,'max':1,'steps':[{'repeat_until':0,'max':1,'steps':["
+       "{'memset':0}]}]}]}]}]}",
+       "range", "nested deeper than 4", "plan[0].steps[0].steps[0].steps[0].steps[0]"},
+  };
+  bench *b = *state;
+  make_counter(b, 1);
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    json_t *r = ask(b, "{'op':'run','set':0,'plan':[%s]}", cases[i].step);
+    assert_string_equal(error_field(r, "where"), cases[i].where);
+    bad(r, cases[i].code, cases[i].words);
+  }
+}
+
 /* ---- timing ---- */
 
 static void fake_clear_log(fake *f) {
@@ -197,6 +298,46 @@ static void batch_divides_the_time_of_distinct_sets(void **state) {
       "warmup");
 }
 
+/* Every sample runs its loop on fresh state, and its rounds count. */
+static void loops_are_timed_round_by_round(void **state) {
+  bench *b = *state;
+  static const char loop[] = "{'repeat_until':0,'max':9,'steps':[" REACH(0, 3) "]}";
+  static const struct {
+    const char *method;
+    double us;
+  } cases[] = {{"cold", 30}, {"hot", 30}, {"batch", 30}};
+  make_counter(b, 2);
+  for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
+    json_t *r = ask(b, "{'op':'time','method':'%s','batch':2,'sets':[0,1,0,1],'plan':[%s]}",
+                    cases[k].method, loop);
+    json_t *us = samples(r, strcmp(cases[k].method, "batch") == 0 ? 2 : 4);
+    for (size_t i = 0; i < json_array_size(us); i++)
+      assert_true(json_real_value(json_array_get(us, i)) == cases[k].us);
+    good(r);
+    for (int set = 0; set < 2; set++) assert_int_equal(count_in(b, 0, set), 3);
+  }
+}
+
+/* One copy, poisoned before every run: what one set left there is gone for the next. */
+static void scratch_is_shared_by_the_sets_and_poisoned(void **state) {
+  bench *b = *state;
+  int live = device(b)->live_blocks;
+  uint32_t words[2];
+  good(ask(b, "{'op':'buffers','sets':3,'buffers':[{'name':'s','bytes':8,'role':'scratch'},"
+              "{'name':'y','bytes':8,'role':'output'}]}"));
+  assert_int_equal(device(b)->live_blocks - live, 1 + 3 + 1); /* s, y, and the zones */
+  for (int set = 0; set < 3; set++) {
+    good(ask(b, "{'op':'run','set':%d,'poison':287454020,'plan':[{'copy':[1,0]},{'memset':0}]}",
+             set));
+    good(ask(b, "{'op':'read','set':%d,'buffers':[{'index':1,'at':0}]}", set));
+    memcpy(words, b->shared, sizeof words);
+    assert_true(words[0] == 0x11223344 && words[1] == 0x11223344);
+  }
+  bad(ask(b, "{'op':'buffers','sets':1,'buffers':[{'name':'s','bytes':8,'role':'scratch',"
+             "'fill':0}]}"),
+      "invalid", "neither \"at\" nor \"fill\"");
+}
+
 static void a_device_without_a_gpu_clock_is_not_flushed(void **state) {
   bench *b = *state;
   make_buffers(b, 1);
@@ -215,6 +356,13 @@ int main(void) {
       cmocka_unit_test_setup_teardown(a_buffer_goes_into_eight_bytes_of_unknown_kind, setup,
                                       teardown),
       cmocka_unit_test_setup_teardown(memset_and_copy_do_what_they_say, setup, teardown),
+      cmocka_unit_test_setup_teardown(a_loop_ends_when_its_flag_is_set, setup, teardown),
+      cmocka_unit_test_setup_teardown(loops_nest_and_start_anew, setup, teardown),
+      cmocka_unit_test_setup_teardown(a_loop_whose_rounds_end_is_a_timeout, setup_gpu, teardown),
+      cmocka_unit_test_setup_teardown(a_fault_in_a_loop_says_where, setup, teardown),
+      cmocka_unit_test_setup_teardown(loops_that_cannot_be_are_refused, setup, teardown),
+      cmocka_unit_test_setup_teardown(loops_are_timed_round_by_round, setup_gpu, teardown),
+      cmocka_unit_test_setup_teardown(scratch_is_shared_by_the_sets_and_poisoned, setup, teardown),
       cmocka_unit_test_setup_teardown(cold_times_the_plan_only_after_reset_and_flush, setup_gpu,
                                       teardown),
       cmocka_unit_test_setup_teardown(hot_runs_the_same_plan_first_untimed, setup_gpu, teardown),

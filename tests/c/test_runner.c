@@ -212,7 +212,7 @@ static void descriptions_of_buffers_are_checked(void **state) {
       {"{'name':'','bytes':1,'role':'output'}", "range", "1 to 63 bytes"},
       {"{'bytes':1,'role':'output'}", "invalid", "\"name\": expected a string, got nothing"},
       {"{'name':'x','bytes':1,'role':'victim'}", "invalid",
-       "input, state or output, got \"victim\""},
+       "input, state, output or scratch, got \"victim\""},
       {"{'name':'x','bytes':1,'role':'input'}", "invalid", "either \"at\" or \"fill\""},
       {"{'name':'x','bytes':1,'role':'state','at':0,'fill':0}", "invalid", "either"},
       {"{'name':'x','bytes':1,'role':'state','fill':256}", "invalid", "from 0 to 255, got 256"},
