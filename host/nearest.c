@@ -2,6 +2,8 @@
  */
 #include "nearest.h"
 
+#include <ctype.h>
+#include <stdbool.h>
 #include <string.h>
 
 enum { LETTERS = 63 };
@@ -9,6 +11,10 @@ enum { LETTERS = 63 };
 static size_t min3(size_t a, size_t b, size_t c) {
   size_t least = a < b ? a : b;
   return least < c ? least : c;
+}
+
+static bool same(char a, char b) {
+  return tolower((unsigned char)a) == tolower((unsigned char)b);
 }
 
 static size_t distance(const char *a, const char *b) {
@@ -20,9 +26,9 @@ static size_t distance(const char *a, const char *b) {
   for (size_t i = 1; i <= n; i++) {
     row[0] = i;
     for (size_t j = 1; j <= m; j++) {
-      row[j] = min3(last[j] + 1, row[j - 1] + 1, last[j - 1] + (a[i - 1] != b[j - 1]));
-      if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] && before[j - 2] < row[j])
-        row[j] = before[j - 2] + 1 < row[j] ? before[j - 2] + 1 : row[j];
+      row[j] = min3(last[j] + 1, row[j - 1] + 1, last[j - 1] + !same(a[i - 1], b[j - 1]));
+      bool swapped = i > 1 && j > 1 && same(a[i - 1], b[j - 2]) && same(a[i - 2], b[j - 1]);
+      if (swapped && before[j - 2] + 1 < row[j]) row[j] = before[j - 2] + 1;
     }
     size_t *spare = before;
     before = last;
@@ -34,12 +40,15 @@ static size_t distance(const char *a, const char *b) {
 
 const char *pg_nearest(const char *wanted, const char *const *names, size_t count) {
   size_t letters = strnlen(wanted, LETTERS);
-  size_t limit = letters / 3 > 2 ? letters / 3 : 2;
+  size_t limit = letters > 8 ? letters / 3 : letters > 4 ? 2 : 1, least = limit + 1;
   const char *best = NULL;
   for (size_t i = 0; i < count; i++) {
-    size_t edits = distance(wanted, names[i]);
-    if (edits <= limit && edits < strlen(names[i]) && (!best || edits < distance(wanted, best)))
+    size_t edits = distance(wanted, names[i]), other = strnlen(names[i], LETTERS);
+    size_t longer = letters > other ? letters : other;
+    if (edits < least && edits < longer) { /* "x" is not nearly "y": something must be left */
       best = names[i];
+      least = edits;
+    }
   }
   return best;
 }

@@ -4,8 +4,9 @@
 
 #include <stddef.h>
 
-/* The closest of `names` in edits (insert, delete, replace, swap neighbours); NULL when none is
- * close: more than a third of the letters, or than 2 for short names, differ. */
+/* The closest of `names` in edits (insert, delete, replace, swap neighbours), capitals or not; NULL
+ * when none is close: more than 2 edits away, 1 for names of up to four letters, a third of the
+ * letters of long ones. */
 const char *pg_nearest(const char *wanted, const char *const *names, size_t count);
 
 #endif

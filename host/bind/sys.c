@@ -1,10 +1,11 @@
 /* The system as Lua needs it: files, folders, clocks, the terminal.
  * What can fail for reasons outside the program gives nil and an error table; wrong arguments
  * raise. */
+#include "../nearest.h"
+#include "../now.h"
 #include "../parallel.h"
 #include "bind.h"
 #include "value.h"
-#include "../parallel.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -223,9 +224,7 @@ static int sys_realpath(lua_State *L) {
 
 /* Seconds of a clock that never goes back. */
 static int sys_now(lua_State *L) {
-  struct timespec t;
-  clock_gettime(CLOCK_MONOTONIC, &t);
-  lua_pushnumber(L, (double)t.tv_sec + (double)t.tv_nsec * 1e-9);
+  lua_pushnumber(L, pg_now());
   return 1;
 }
 
@@ -268,6 +267,25 @@ static int sys_columns(lua_State *L) {
   return 1;
 }
 
+/* ---- names ---- */
+
+/* sys.nearest(name, names): the nearest of a list of strings, or nil when none is near. */
+static int sys_nearest(lua_State *L) {
+  size_t length;
+  const char *wanted = pg_lua_check_string(L, 1, &length);
+  if (!lua_istable(L, 2)) return pg_lua_argument(L, 2, "list of names");
+  size_t count = lua_rawlen(L, 2);
+  const char **names = lua_newuserdatauv(L, (count + 1) * sizeof *names, 0);
+  for (size_t i = 0; i < count; i++) {
+    if (lua_rawgeti(L, 2, (lua_Integer)i + 1) != LUA_TSTRING)
+      return pg_lua_argument(L, 2, "list of names");
+    names[i] = lua_tostring(L, -1); /* the list holds the string */
+    lua_pop(L, 1);
+  }
+  lua_pushstring(L, pg_nearest(wanted, names, count));
+  return 1;
+}
+
 void pg_bind_sys(lua_State *L) {
   static const luaL_Reg functions[] = {{"read_file", sys_read_file},
                                        {"write_file", sys_write_file},
@@ -281,6 +299,7 @@ void pg_bind_sys(lua_State *L) {
                                        {"cpu_count", sys_cpu_count},
                                        {"getpid", sys_getpid},
                                        {"columns", sys_columns},
+                                       {"nearest", sys_nearest},
                                        {NULL, NULL}};
   luaL_setfuncs(L, functions, 0);
 }

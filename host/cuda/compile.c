@@ -5,9 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "../now.h"
 #include "cache.h"
 #include "includes.h"
 #include "nvrtc.h"
@@ -272,14 +272,8 @@ static pg_code compile_or_recall(const pg_compile_request *request, pg_compile_r
   return code;
 }
 
-static double now(void) {
-  struct timespec t;
-  clock_gettime(CLOCK_MONOTONIC, &t);
-  return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
 pg_code pg_compile(const pg_compile_request *request, pg_compile_result *result, pg_error *error) {
-  double start = now();
+  double start = pg_now();
   memset(result, 0, sizeof *result);
   result->log = strdup("");
   if (!result->log) return pg_fail(error, PG_MEMORY, "out of memory for a compile log");
@@ -287,7 +281,7 @@ pg_code pg_compile(const pg_compile_request *request, pg_compile_result *result,
   pg_compile_request named = *request;
   if (!named.name || !named.name[0]) named.name = "kernel.cu";
   pg_code code = compile_or_recall(&named, result, error);
-  result->seconds = now() - start;
+  result->seconds = pg_now() - start;
   return code;
 }
 

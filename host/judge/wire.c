@@ -9,19 +9,12 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <time.h>
 #include <unistd.h>
-
-double pg_wire_now(void) {
-  struct timespec t;
-  clock_gettime(CLOCK_MONOTONIC, &t);
-  return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
 
 /* Milliseconds for poll, rounded up so that a deadline is never cut short; -1 for no deadline. */
 static int wait_ms(double deadline) {
   if (isinf(deadline)) return -1;
-  double ms = ceil((deadline - pg_wire_now()) * 1e3);
+  double ms = ceil((deadline - pg_now()) * 1e3);
   if (!(ms > 0)) return 0;
   return ms < 1e9 ? (int)ms : 1000000000;
 }

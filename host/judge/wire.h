@@ -8,11 +8,9 @@
 #include <stddef.h>
 
 #include "../error.h"
+#include "../now.h" /* deadlines are points of this clock; INFINITY for none */
 
 enum { PG_WIRE_MAX = 64 << 20 }; /* longest message, bytes */
-
-/* Seconds of the monotonic clock: deadlines are points on it; INFINITY for none. */
-double pg_wire_now(void);
 
 /* Whether something (a message, the other side's end) is there to be received now. */
 bool pg_wire_readable(int socket);

@@ -59,14 +59,14 @@ static void describe_status(char cause[CAUSE_MAX], int status) {
 
 /* Wait until the process has ended, for so many seconds at most, without reaping it. */
 static bool wait_for_end(pid_t pid, double seconds) {
-  double until = pg_wire_now() + seconds;
+  double until = pg_now() + seconds;
   siginfo_t info;
   do {
     memset(&info, 0, sizeof info);
     if (waitid(P_PID, (id_t)pid, &info, WEXITED | WNOHANG | WNOWAIT) < 0 || info.si_pid == pid)
       return true; /* an error: somebody else has reaped it */
     nanosleep(&(struct timespec){.tv_nsec = 500000}, NULL);
-  } while (pg_wire_now() < until);
+  } while (pg_now() < until);
   return false;
 }
 
@@ -235,7 +235,7 @@ static pg_code post(pg_worker *w, const char *request, int pass, double deadline
                    deadline_s);
   if (w->pid <= 0) return crashed(w, error);
   w->deadline_s = deadline_s;
-  w->deadline = pg_wire_now() + deadline_s;
+  w->deadline = pg_now() + deadline_s;
   pg_code code = pg_wire_send(w->socket, request, strlen(request), pass, w->deadline, error);
   if (code == PG_RANGE) return code; /* too long: nothing was sent */
   if (code) return wire_failed(w, code, error);
@@ -250,8 +250,8 @@ static pg_code take(pg_worker *w, char **reply, pg_error *error) {
   w->posted = false;
   if (w->pid <= 0) return crashed(w, error);
   /* The judge may have been busy elsewhere: what has arrived by now counts as in time. */
-  if (pg_wire_now() > w->deadline && pg_wire_readable(w->socket))
-    w->deadline = pg_wire_now() + arriving_s;
+  if (pg_now() > w->deadline && pg_wire_readable(w->socket))
+    w->deadline = pg_now() + arriving_s;
   pg_code code = pg_wire_receive(w->socket, reply, &bytes, NULL, w->deadline, error);
   return code ? wire_failed(w, code, error) : PG_OK;
 }

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../now.h"
 #include "../parallel.h"
 #include "../ptx_scan.h"
 #include "check.h"
@@ -469,7 +470,7 @@ static pg_code sim_launch_kernel(pg_device *device, const pg_launch *launch, pg_
     l.max_resident =
         1 + SIM_MULTIPROCESSORS * THREADS_PER_MULTIPROCESSOR / l.threads / (uint32_t)l.worker_count;
   }
-  if (d->options.limit_s > 0) l.deadline = sim_now() + d->options.limit_s;
+  if (d->options.limit_s > 0) l.deadline = pg_now() + d->options.limit_s;
   code = check_cooperative(launch, &l, error);
   if (!code && launch->cooperative) code = make_workspace(d, &l, error);
   if (!code) code = sim_memory_ranges(d->memory, &ranges, error);
@@ -564,7 +565,7 @@ static pg_code sim_event_record(pg_device *d, pg_event *event, pg_stream *stream
   (void)d;
   (void)stream;
   (void)error;
-  event->at = sim_now();
+  event->at = pg_now();
   return PG_OK;
 }
 

@@ -197,7 +197,6 @@ uint8_t *sim_frame_local(const sim_warp *w, const sim_frame *frame, uint32_t lan
  * frame unless all. */
 void sim_fill_presets(const sim_warp *w, const sim_frame *frame, bool all);
 pg_code sim_run(sim_launch *launch, pg_error *error);
-double sim_now(void); /* monotonic seconds */
 
 /* ---- fault.c ---- */
 /* Record the first fault of the launch, stop all workers; returns NULL for `return sim_fault(...)`.

@@ -4,15 +4,9 @@
 #include <sched.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
+#include "../now.h"
 #include "check.h"
-
-double sim_now(void) {
-  struct timespec t;
-  clock_gettime(CLOCK_MONOTONIC, &t);
-  return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
 
 /* ---- blocks ---- */
 
@@ -210,7 +204,7 @@ static block_state run_round(sim_worker *worker, sim_block *b) {
 
 static bool out_of_time(sim_launch *l, sim_block *b) {
   if (atomic_load_explicit(&l->stop, memory_order_relaxed)) return true;
-  if (l->deadline <= 0 || sim_now() < l->deadline) return false;
+  if (l->deadline <= 0 || pg_now() < l->deadline) return false;
   sim_fault_block(b, PG_FAULT_TIMEOUT, "time limit reached");
   return true;
 }

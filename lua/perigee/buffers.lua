@@ -4,6 +4,7 @@
 -- @module perigee.buffers
 
 local core = require "perigee.core"
+local errors = require "perigee.errors"
 
 local buffers = {}
 
@@ -35,7 +36,8 @@ local function shape_table(shape, name, where)
     if math.type(extent) ~= "integer" or extent < 0 then
       core.error("invalid",
         ("buffer %s: the shape has %s where a size >= 0 is expected"):format(name,
-        tostring(extent)), "use // for integer division", where)
+        type(extent) == "number" and tostring(extent) or "a " .. type(extent)),
+        "use // for integer division", where)
     end
   end
   return shape
@@ -65,6 +67,27 @@ local function from_array(name, role, array)
   }
 end
 
+-- One element of a dtype.
+local function element(dtype, name, where)
+  local ok, one = errors.catch("invalid", core.array, dtype, 1)
+  if ok then return one end
+  one.message = ("buffer %s: %s"):format(name, one.message)
+  errors.again(one, where)
+end
+
+local COUNT_MOST = 2.0 ^ 62 -- bytes
+
+local function size_of(shape, size, name, where)
+  local count, product = 1, size + 0.0
+  for _, extent in ipairs(shape) do
+    count, product = count * extent, product * extent
+  end
+  if product > COUNT_MOST then
+    core.error("range", ("buffer %s: a shape of %.3g bytes"):format(name, product), nil, where)
+  end
+  return count, count * size
+end
+
 --- One buffer in normal form.
 -- @tparam string name
 -- @tparam string role "input", "state" or "output"
@@ -77,12 +100,11 @@ function buffers.normal(name, role, value, where)
       type(value)), nil, where)
   end
   local shape = shape_table(value.shape or value.n, name, where)
-  local one = core.array(value.dtype, 1)
+  local one = element(value.dtype, name, where)
   local buffer = {
     name = name, role = role, dtype = value.dtype, dtype_name = one.dtype, shape = shape, count = 1,
   }
-  for _, extent in ipairs(shape) do buffer.count = buffer.count * extent end
-  buffer.bytes = buffer.count * one.nbytes
+  buffer.count, buffer.bytes = size_of(shape, one.nbytes, name, where)
   init_of(buffer, value.init, where)
   return buffer
 end

@@ -3,6 +3,7 @@
 -- @module perigee.catalogue
 
 local core = require "perigee.core"
+local chunk = require "perigee.chunk"
 local errors = require "perigee.errors"
 local files = require "perigee.files"
 local suggest = require "perigee.suggest"
@@ -37,25 +38,34 @@ function catalogue.folders()
   return list, failed
 end
 
--- A Lua syntax error: 'path:12: text' -> where "path:12", message "text".
-local function syntax_error(path, message)
-  local line, text = message:match("^.-:(%d+): ([^\n]*)")
-  core.error("syntax", text or message, "Lua could not read this file",
-    files.shown(path) .. (line and ":" .. line or ""))
+local function check_names(list, last, path)
+  for i = 1, last - 1 do
+    if list[i].name == list[last].name then
+      local text = "items #%d and #%d of the returned list are both called '%s'"
+      core.error("invalid", text:format(i, last, list[i].name), "a name is unique",
+        files.shown(path))
+    end
+  end
 end
 
 local function returned_tasks(path, value)
   local list = task.is_task(value) and { value } or value
   if type(list) ~= "table" then
     core.error("invalid",
-      ("a task file returns a task or a list of tasks, this one returns a %s"):format(
-      type(value)), "end the file with: return pg.task { ... }", files.shown(path))
+      ("a task file returns a task or a list of tasks, this one returns %s"):format(
+      value == nil and "nothing" or "a " .. type(value)),
+      "end the file with: return pg.task { ... }", files.shown(path))
+  end
+  if next(list) ~= nil and #list == 0 then
+    core.error("invalid", "the returned table is no task and no list of tasks",
+      "make tasks with pg.task { ... }", files.shown(path))
   end
   for i, item in ipairs(list) do
     if not task.is_task(item) then
       core.error("invalid", ("item #%d of the returned list is no task"):format(i),
         "make it with pg.task { ... }", files.shown(path))
     end
+    check_names(list, i, path)
     item.file, item.folder, item.root = path, files.dirname(path), files.root_of(path)
   end
   return list
@@ -66,25 +76,31 @@ end
 function catalogue.load(path)
   if not files.is_file(path) then files.find(path, { "." }) end
   path = core.realpath(path) or path
-  local chunk, message = load(files.read(path), "@" .. files.shown(path), "t")
-  if not chunk then syntax_error(path, message) end
-  local ok, value = errors.catch("invalid", chunk, path)
-  if not ok then errors.again(value, files.shown(path)) end
-  return returned_tasks(path, value)
+  return returned_tasks(path, chunk.run(path))
 end
+
+local DEPTH, FILES = 8, 10000 -- what PERIGEE_TASKS=/ must not make of it
 
 -- Lua files of a folder and its folders, sorted. A folder that cannot be read, or that links back
 -- to one that contains it, is not entered.
-local function walk(folder, found, failed, above)
+local function walk(folder, found, failed, above, depth)
   local real = core.realpath(folder)
-  if not real or above[real] then return end
+  if not real or above[real] or found.full then return end
+  if depth > DEPTH or #found > FILES then
+    found.full = true
+    failed[#failed + 1] = mistake("range", depth > DEPTH
+      and ("'%s' is more than %d folders deep: no tasks are looked for there"):format(folder, DEPTH)
+      or ("'%s' is one of more than %d Lua files: the others are left out"):format(folder, FILES),
+      "name a nearer folder in PERIGEE_TASKS")
+    return
+  end
   local names, e = core.list_dir(folder)
   if not names then failed[#failed + 1] = e end
   above[real] = true
   for _, name in ipairs(names or {}) do
     local path = files.join(folder, name)
     if files.is_folder(path) then
-      walk(path, found, failed, above)
+      walk(path, found, failed, above, depth + 1)
     elseif files.is_file(path) and name:match("%.lua$") and not name:match("^[_.]") then
       found[#found + 1] = path
     end
@@ -102,7 +118,7 @@ end
 -- The tasks of one folder by name. Two of one name are a mistake: the first stays.
 local function of_folder(folder, failed)
   local paths, by_name = {}, {}
-  walk(folder, paths, failed, {})
+  walk(folder, paths, failed, {}, 1)
   for _, path in ipairs(paths) do
     local ok, list = true, {}
     if declares_tasks(path) then ok, list = errors.catch("invalid", catalogue.load, path) end

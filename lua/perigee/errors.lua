@@ -19,18 +19,20 @@ end
 -- @treturn boolean,any true and the first result, or false and the error table
 function errors.catch(code, f, ...)
   local function handler(e)
-    if type(e) == "table" and e.code then return e end
+    if type(e) == "table" and type(e.code) == "string" then return e end
     if type(e) == "table" and not (getmetatable(e) or {}).__tostring then
-      return { code = code, message = e.message or "raised a table without code and message",
+      local message = type(e.message) == "string" and e.message
+      return { code = code, message = message or "raised a table without code and message",
         trace = debug.traceback("", 2) }
     end
+    if e == nil then return { code = code, message = "raised nil", trace = "" } end
     local where, text = said(e)
-    return { code = code, message = text, where = where,
-      trace = debug.traceback("", 2) }
+    return { code = code, message = text, where = where, trace = debug.traceback("", 2) }
   end
   local function checked(ok, value, ...)
     if ok or type(value) == "table" then return ok, value, ... end
-    return false, { code = "out_of_memory", message = tostring(value) } -- no handler is called then
+    local memory = tostring(value):find("memory", 1, true)
+    return false, { code = memory and "out_of_memory" or code, message = tostring(value) }
   end
   return checked(xpcall(f, handler, ...))
 end

@@ -1,41 +1,18 @@
 --- The nearest of several names to a misspelt one, and the hint that says so.
 -- @module perigee.suggest
 
+local core = require "perigee.core"
+
 local suggest = {}
 
--- Edits (insert, delete, replace, swap of neighbours) between two words.
-local function distance(a, b)
-  local before, last = {}, {}
-  for j = 0, #b do last[j] = j end
-  for i = 1, #a do
-    local row = { [0] = i }
-    for j = 1, #b do
-      local same = a:byte(i) == b:byte(j)
-      local best = math.min(last[j] + 1, row[j - 1] + 1, last[j - 1] + (same and 0 or 1))
-      local swapped = i > 1 and j > 1 and a:byte(i) == b:byte(j - 1) and a:byte(i - 1) == b:byte(j)
-      if swapped then best = math.min(best, before[j - 2] + 1) end
-      row[j] = best
-    end
-    before, last = last, row
-  end
-  return last[#b]
-end
-
---- The nearest name, or nil when none is near.
+--- The nearest name, or nil when none is near: a few edits away, or with what was typed inside.
 -- @tparam string name what was typed
 -- @tparam table names list of names that exist
 function suggest.nearest(name, names)
-  local best, best_distance
-  local typed = name:lower()
-  for _, other in ipairs(names) do
-    local d = distance(typed, other:lower())
-    if not best or d < best_distance then best, best_distance = other, d end
-  end
-  if best and best_distance <= math.max(1, #name // 3) and best_distance < #name then
-    return best
-  end
+  local near = core.nearest(name, names)
+  if near or #name < 3 then return near end
   for _, other in ipairs(names) do -- "saxpy" for "vector/saxpy"
-    if #name >= 3 and other:lower():find(typed, 1, true) then return other end
+    if other:lower():find(name:lower(), 1, true) then return other end
   end
   return nil
 end

@@ -3,6 +3,7 @@
 -- @module perigee.validate
 
 local core = require "perigee.core"
+local chunk = require "perigee.chunk"
 local errors = require "perigee.errors"
 local files = require "perigee.files"
 local params = require "perigee.params"
@@ -36,12 +37,7 @@ end
 
 --- Load a validator file. @treturn function
 local function load_file(path)
-  local chunk, message = loadfile(path)
-  if not chunk then
-    core.error("syntax", (message:gsub("^[^\n]-:(%d+): ", "line %1: ")), nil, files.shown(path))
-  end
-  local ok, result = errors.catch("invalid", chunk)
-  if not ok then errors.again(result, files.shown(path)) end
+  local result = chunk.run(path)
   if type(result) ~= "function" then
     core.error("invalid",
       ("a validator file returns a function, this one returns a %s"):format(type(result)),

@@ -93,9 +93,9 @@ static void a_worker_starts_fast_and_says_what_it_may_not(void **state) {
   (void)state;
   static const char *roles[] = {"runner", "compiler"};
   for (int i = 0; i < 2; i++) {
-    double start = pg_wire_now();
+    double start = pg_now();
     pg_worker *w = spawn(roles[i]);
-    double took = pg_wire_now() - start;
+    double took = pg_now() - start;
     print_message("%s: ready in %.1f ms: %s\n", roles[i], 1e3 * took, pg_worker_sandbox(w));
     assert_true(took <
                 2); /* a few ms on an idle machine; sanitizers and neighbours take their time */
@@ -287,7 +287,7 @@ static void several_workers_work_at_a_time(void **state) {
   char *reply;
   pg_error error = {0};
   for (int i = 0; i < 3; i++) w[i] = spawn_runner();
-  double start = pg_wire_now();
+  double start = pg_now();
   for (int i = 0; i < 3; i++)
     assert_int_equal(pg_worker_post(w[i], RUN("doze"), 60, &error), PG_OK);
   assert_int_equal(pg_worker_post(w[0], RUN("doze"), 60, &error), PG_INVALID);
@@ -297,7 +297,7 @@ static void several_workers_work_at_a_time(void **state) {
     assert_int_equal(strncmp(reply, "{\"ok\":true", 10), 0);
     free(reply);
   }
-  double took = pg_wire_now() - start;
+  double took = pg_now() - start;
   assert_true(took >= 0.5 && took < 1.4); /* three times 0.5 s, side by side */
   assert_int_equal(pg_worker_take(w[0], &reply, &error), PG_INVALID);
   for (int i = 0; i < 3; i++) pg_worker_free(w[i]);
@@ -364,9 +364,9 @@ static void a_request_that_hangs_ends_at_its_deadline(void **state) {
   (void)state;
   pg_worker *w = spawn_runner();
   int pid = pg_worker_pid(w);
-  double start = pg_wire_now();
+  double start = pg_now();
   fails(w, RUN("hang"), 0.3, PG_TIMEOUT, "no answer within 0.3 s and was killed");
-  double took = pg_wire_now() - start;
+  double took = pg_now() - start;
   assert_true(took >= 0.3 && took < 5);
   assert_false(exists(pid));
   assert_int_equal(pg_worker_pid(w), 0);

@@ -207,6 +207,12 @@ function TestSuggest:test_the_nearest_name()
   lu.assertEquals(suggest.nearest("hash/tdsf_fuse", names), "hash/tsdf_fuse")
   lu.assertEquals(suggest.nearest("saxpy", names), "vector/saxpy")
   lu.assertNil(suggest.nearest("reduction", names))
+  lu.assertEquals(suggest.nearest("VECTOR/SAXPI", names), "vector/saxpy")
+  lu.assertNil(suggest.nearest("x", { "y" }))
+  lu.assertNil(suggest.nearest("abc", { "xyc" }))
+  lu.assertEquals(suggest.nearest("nn", { "n" }), "n")
+  lu.assertEquals(suggest.nearest("radios", { "ratio", "radius" }), "radius")
+  lu.assertNil(suggest.nearest("", { "a" }))
 end
 
 function TestSuggest:test_the_hint_lists_what_there_is_when_nothing_is_near()

@@ -1,0 +1,11 @@
+-- An array that no machine has room for.
+local pg = require "perigee"
+
+return pg.task {
+  name = "bad/allocation", kernel = "void fill(float* y, int n)", params = { n = { default = 4 } },
+  inputs = function() return { x = pg.array("f32", 1 << 50) } end,
+  outputs = function(p) return { y = pg.spec("f32", p.n) } end,
+  launch = function() return { grid = 1, block = 256 } end,
+  reference = function() return { y = { 1, 1, 1, 1 } } end,
+  impls = { naive = { "cuda", "tests/cli/files/fill.cu" } },
+}

@@ -1,0 +1,2 @@
+-- It would end the program.
+os.exit(0)

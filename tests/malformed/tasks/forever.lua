@@ -1,0 +1,2 @@
+-- Loading never ends.
+while true do end

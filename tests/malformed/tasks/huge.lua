@@ -1,0 +1,2 @@
+-- One string that no machine has room for.
+return ("x"):rep(1 << 60)

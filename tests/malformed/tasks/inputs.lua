@@ -1,0 +1,11 @@
+-- Inputs that raise.
+local pg = require "perigee"
+
+return pg.task {
+  name = "bad/inputs", kernel = "void fill(float* y, int n)", params = { n = { default = 4 } },
+  inputs = function(p) return { x = p.m + 1 } end,
+  outputs = function(p) return { y = pg.spec("f32", p.n) } end,
+  launch = function() return { grid = 1, block = 256 } end,
+  reference = function() return { y = { 1, 1, 1, 1 } } end,
+  impls = { naive = { "cuda", "tests/cli/files/fill.cu" } },
+}

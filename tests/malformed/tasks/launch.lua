@@ -1,0 +1,10 @@
+-- A launch that returns nothing.
+local pg = require "perigee"
+
+return pg.task {
+  name = "bad/launch", kernel = "void fill(float* y, int n)", params = { n = { default = 4 } },
+  outputs = function(p) return { y = pg.spec("f32", p.n) } end,
+  launch = function() end,
+  reference = function() return { y = { 1, 1, 1, 1 } } end,
+  impls = { naive = { "cuda", "tests/cli/files/fill.cu" } },
+}

@@ -1,0 +1,3 @@
+-- A misspelt function of the library.
+local pg = require "perigee"
+return pg.tsak {}

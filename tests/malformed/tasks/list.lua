@@ -1,0 +1,3 @@
+-- A list with something else in it.
+local pg = require "perigee"
+return { 7, pg.task }

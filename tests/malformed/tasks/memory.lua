@@ -1,0 +1,3 @@
+-- Loading fills the memory.
+local list = {}
+for i = 1, math.maxinteger do list[i] = i end

@@ -1,0 +1,3 @@
+-- A module that is not there.
+local pg = require "perige"
+return pg.task {}

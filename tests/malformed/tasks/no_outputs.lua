@@ -1,0 +1,9 @@
+-- Nothing is written.
+local pg = require "perigee"
+
+return pg.task {
+  name = "bad/no_outputs", kernel = "void fill(float* y, int n)", params = { n = { default = 4 } },
+  launch = function() return { grid = 1, block = 256 } end,
+  reference = function() return { y = { 1, 1, 1, 1 } } end,
+  impls = { naive = { "cuda", "tests/cli/files/fill.cu" } },
+}

@@ -1,0 +1,3 @@
+-- The task is made and not returned.
+local pg = require "perigee"
+local _ = pg.task

@@ -1,0 +1,2 @@
+-- It returns no task.
+return 7

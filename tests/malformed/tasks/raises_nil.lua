@@ -1,0 +1,2 @@
+-- It raises nothing.
+error(nil)

@@ -1,0 +1,2 @@
+-- It raises something that is no error.
+error { 1, 2, 3 }

@@ -1,0 +1,11 @@
+-- A sweep that goes the wrong way.
+local pg = require "perigee"
+
+return pg.task {
+  name = "bad/sweep", kernel = "void fill(float* y, int n)", params = { n = { default = 4 } },
+  sweeps = { { name = "a", set = { n = "1..0" } } },
+  outputs = function(p) return { y = pg.spec("f32", p.n) } end,
+  launch = function() return { grid = 1, block = 256 } end,
+  reference = function() return { y = { 1, 1, 1, 1 } } end,
+  impls = { naive = { "cuda", "tests/cli/files/fill.cu" } },
+}

@@ -1,0 +1,6 @@
+-- A comma is missing.
+local pg = require "perigee"
+return pg.task {
+  name = "bad/syntax"
+  doc = "y",
+}

@@ -1,0 +1,11 @@
+-- A validator that raises.
+local pg = require "perigee"
+
+return pg.task {
+  name = "bad/validator_raises", kernel = "void fill(float* y, int n)", params = { n = { default = 4 } },
+  outputs = function(p) return { y = pg.spec("f32", p.n) } end,
+  launch = function() return { grid = 1, block = 256 } end,
+  validate = function(ctx) return ctx.nothing.here end,
+  reference = function() return { y = { 1, 1, 1, 1 } } end,
+  impls = { naive = { "cuda", "tests/cli/files/fill.cu" } },
+}
