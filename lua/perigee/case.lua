@@ -4,8 +4,8 @@
 
 local core = require "perigee.core"
 local buffers = require "perigee.buffers"
-local implementation = require "perigee.impl"
 local rng = require "perigee.rng"
+local scratch = require "perigee.scratch"
 
 local Case = {}
 Case.__index = Case
@@ -151,24 +151,19 @@ function Case:facts()
 end
 
 --- The buffers a runner gets: the case's own and an implementation's scratch.
-function Case:buffers_for(impl)
+-- @tparam table impl
+-- @tparam boolean own every set has its own copy of scratch (see perigee.scratch)
+function Case:buffers_for(impl, own)
   local list = table.move(self.list, 1, #self.list, 1, {})
-  local scratch = implementation.field(impl, "scratch", self.p) or {}
-  for _, name in ipairs(names_of(scratch, "scratch", impl.where)) do
-    if self.by_name[name] then
-      core.error("invalid", ("scratch '%s' has the name of a buffer of the task"):format(name), nil,
-        impl.where)
-    end
-    local buffer = buffers.normal(name, "state", scratch[name], impl.where)
-    buffer.scratch = true
-    list[#list + 1] = buffer
-  end
-  return list
+  local more = scratch.list(impl, self, own)
+  return table.move(more, 1, #more, #list + 1, list)
 end
 
 --- Bytes that one set of state and outputs takes on the device.
-function Case:set_bytes()
-  local bytes = 0
+-- @tparam[opt] table impl whose scratch counts, too
+-- @tparam[opt] boolean own
+function Case:set_bytes(impl, own)
+  local bytes = impl and scratch.set_bytes(scratch.list(impl, self, own)) or 0
   for _, buffer in ipairs(self.list) do
     if buffer.role ~= "input" then bytes = bytes + buffer.bytes end
   end

@@ -5,6 +5,10 @@
 local core = require "perigee.core"
 local errors = require "perigee.errors"
 local files = require "perigee.files"
+local knobs = require "perigee.knobs"
+local params = require "perigee.params"
+local signature = require "perigee.signature"
+local suggest = require "perigee.suggest"
 
 local impl = {}
 
@@ -51,17 +55,40 @@ function impl.options(how, where)
   return options
 end
 
+--- Parameters with the chosen values of the implementation's knobs over them.
+-- @treturn table,table a copy of p (p itself without knobs), and the knobs' values
+-- @raise "range" when the choice breaks a constraint
+function impl.settings(one, p)
+  if not one.space or #one.space.names == 0 then return p, {} end
+  local values, all = knobs.resolve(one.space, one.choice, p), {}
+  for name, value in pairs(p) do all[name] = value end
+  for name, value in pairs(values) do all[name] = value end
+  return all, values
+end
+
 --- What a field gives that is a table or a function of the parameters; nil when it is absent.
 -- @raise what the function raises, with the field's name; "invalid" when it returns no table
 function impl.field(one, name, p)
   local given = one[name]
   if type(given) ~= "function" then return given end
-  local value = errors.call(name, one.where, given, p)
+  local value = errors.call(name, one.where, given, (impl.settings(one, p)))
   if value ~= nil and type(value) ~= "table" then
     core.error("invalid", ("%s: expected a table, got %s"):format(name, type(value)), nil,
       one.where)
   end
   return value
+end
+
+--- A kernel's name with "{NAME}" replaced by a parameter or knob; a dtype by its C++ spelling.
+-- @raise "not_found" with the nearest name
+function impl.filled(text, p, where)
+  return (text:gsub("{%s*([%w_]+)%s*}", function(name)
+    if p[name] == nil then
+      core.error("not_found", ("kernel %s: no parameter or knob '%s'"):format(text, name),
+        suggest.hint(name, params.names(p), "names"), where)
+    end
+    return signature.native(p[name]) or tostring(p[name])
+  end))
 end
 
 --- Folders that a task's relative paths are looked up in.
@@ -72,7 +99,7 @@ end
 
 --- An implementation that a task declares, with its file found.
 -- @treturn table {name, lang, path, shown, define, include, options, kernel, launch, args, ptx,
---   scratch}
+--   scratch, space = its knobs, doc, where}
 function impl.resolve(task, declared)
   local where = ("%s, implementation %s"):format(task.where or task.name, declared.name)
   local lang, file = declared[1] or declared.lang, declared[2] or declared.file
@@ -90,6 +117,7 @@ function impl.resolve(task, declared)
     define = declared.define,
     include = declared.include, options = declared.options, kernel = declared.kernel,
     launch = declared.launch, args = declared.args, ptx = declared.ptx, scratch = declared.scratch,
+    space = knobs.declare(declared.knobs, declared.where, where, task.params),
     doc = declared.doc, where = where,
   }
 end
@@ -114,19 +142,57 @@ local function as_text(source)
   return (source:gsub("[%z\128-\255]", "?"))
 end
 
+-- Macros: those of `define`, and each knob as one.
+local function macros(one, p)
+  local define = impl.field(one, "define", p)
+  local _, values = impl.settings(one, p)
+  if not next(values) then return define end
+  local all = {}
+  for name, value in pairs(define or {}) do all[name] = value end
+  for name, value in pairs(values) do
+    if type(value) == "boolean" then value = value and 1 or 0 end
+    all[name] = value
+  end
+  return all
+end
+
+-- Template instances that the steps of a launch name.
+local function instances_in(steps, add)
+  if type(steps) ~= "table" then return end
+  if type(steps.kernel) == "string" then add(steps.kernel) end
+  for _, step in ipairs(steps) do instances_in(step, add) end
+  instances_in(steps.steps, add)
+end
+
+-- Name expressions that the compiler is to instantiate.
+local function expressions(one, p)
+  local all, list, seen = impl.settings(one, p), {}, {}
+  local function add(text)
+    if type(text) ~= "string" or not text:find("<", 1, true) then return end
+    local name = impl.filled(text, all, one.where)
+    if not seen[name] then list[#list + 1] = name end
+    seen[name] = true
+  end
+  local kernel = type(one.kernel) == "table" and one.kernel or { one.kernel }
+  for _, text in pairs(kernel) do add(text) end
+  instances_in(impl.field(one, "launch", p), add)
+  instances_in(one.export, add)
+  table.sort(list) -- one order, so that the compile cache hits
+  return list
+end
+
 --- What to compile for parameters p: macros may depend on them.
 -- @treturn table {source, name, options, expressions, lang}
 function impl.request(one, p)
-  local define = impl.field(one, "define", p)
+  local define = macros(one, p)
   local include = { files.dirname(one.path) }
   for _, folder in ipairs(one.include or {}) do include[#include + 1] = folder end
-  local kernel = type(one.kernel) == "string" and not one.kernel:find("%(") and one.kernel or nil
   return {
     lang = one.lang, source = as_text(files.read(one.path, SOURCE_MOST)), name = one.shown,
     path = one.path,
     options = one.lang == "cuda" and impl.options({ define = define, include = include,
       options = one.options }, one.where) or {},
-    expressions = kernel and kernel:find("<", 1, true) and { kernel } or {},
+    expressions = one.lang == "cuda" and expressions(one, p) or {},
     plain = not define and not one.options, ptx = one.ptx,
   }
 end

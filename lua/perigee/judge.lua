@@ -7,6 +7,7 @@ local core = require "perigee.core"
 local builds = require "perigee.builds"
 local case = require "perigee.case"
 local compile = require "perigee.compile"
+local errors = require "perigee.errors"
 local impl = require "perigee.impl"
 local params = require "perigee.params"
 local plan = require "perigee.plan"
@@ -112,16 +113,15 @@ end
 
 -- Put the names that the module really has into the plan.
 local function link(arm, steps)
-  for _, step in ipairs(steps) do
-    if step.launch then
-      local wanted = compile.lowered(arm.request, arm.built, step.launch) or step.launch
-      local name = find_kernel(arm.kernels, wanted)
-      if not name then return kernel_missing(arm.kernels, step.launch) end
-      step.launch = name
-    end
-  end
+  local missing
+  plan.each_launch(steps, function(step)
+    local wanted = compile.lowered(arm.request, arm.built, step.launch) or step.launch
+    local name = find_kernel(arm.kernels, wanted)
+    missing = missing or not name and kernel_missing(arm.kernels, step.launch) or nil
+    step.launch = name or step.launch
+  end)
   arm.kernel_names = plan.kernels(steps)
-  return nil
+  return missing
 end
 
 -- A live runner with the arm's module in it.
@@ -156,11 +156,16 @@ local function show_contract(arm, failure)
   return failure
 end
 
+-- Launches of one sample that must not meet each other's scratch: each set has its own.
+function Session:own_scratch(one)
+  return timing.method_of(one.task, one.p, self.method) == "batch"
+end
+
 -- Load the module and make plan and buffers for the arm's case. Returns a failure or nil.
 function Session:prepare(arm, sets)
   local failure = self:load(arm)
   if failure then return failure end
-  local list = arm.case:buffers_for(arm.impl)
+  local list = arm.case:buffers_for(arm.impl, self:own_scratch(arm.case))
   arm.sets, arm.steps = sets, plan.build(arm.case.task, arm.impl, arm.case.p, list)
   failure = link(arm, arm.steps)
   if failure or #arm.steps == 0 then return failure end
@@ -237,12 +242,22 @@ function Session:time(arms)
   compare(arms)
 end
 
+-- The bytes of a set of the arm that needs most; a mistake in a plan shows when it is verified.
+function Session:set_bytes(one, arms)
+  local bytes = one:set_bytes()
+  for _, arm in ipairs(arms) do
+    local ok, own = errors.catch("invalid", one.set_bytes, one, arm.impl, self:own_scratch(one))
+    if ok then bytes = math.max(bytes, own) end
+  end
+  return bytes
+end
+
 -- Every arm keeps its sets until the last is timed, so they share the memory.
 function Session:sets_for(one, arms)
   local info = self:device()
   if not info.gpu_clock then return 1 end
   local _, batch = timing.method_of(one.task, one.p, self.method)
-  return timing.sets_for(one, batch, info.memory_bytes // (2 * arms))
+  return timing.sets_for(self:set_bytes(one, arms), batch, info.memory_bytes // (2 * #arms))
 end
 
 -- An arm keeps its process and its module from case to case, and nothing else.
@@ -265,7 +280,7 @@ function Session:run_point(task, arms, p, number)
     one = case.make(task, p, self:seed_of(number))
     one:expected()
   end)
-  local sets = self:sets_for(one, #arms)
+  local sets = self:sets_for(one, arms)
   for _, arm in ipairs(arms) do
     arm.case = one
     self.progress(("%s: checking %s"):format(title, arm.impl.name))
@@ -377,7 +392,7 @@ function Session:check_timed(arm, task, set)
   arm.case = self:timed_case(task, set)
   local where = at(arm.case, "the timed size", self.purpose)
   self.progress("checking " .. where)
-  arm.failure = self:verify(arm, self:sets_for(arm.case, 1))
+  arm.failure = self:verify(arm, self:sets_for(arm.case, { arm }))
   arm.failed_at = arm.failure and failed_at(arm.failure, where)
   if not arm.failure then self:time { arm } end
 end

@@ -1,45 +1,62 @@
---- Plans: what a task's `launch` returns, turned into steps for the runner (data only; see
--- host/judge). Arguments are found by the names in the C signature: buffers first, then scalars.
+--- Plans: what the `launch` of a task or candidate is, turned into steps for the runner (data only;
+-- see host/judge). A number may be an expression over the parameters, scalars and knobs.
 -- @module perigee.plan
 
 local core = require "perigee.core"
+local arguments = require "perigee.arguments"
+local expression = require "perigee.expression"
 local implementation = require "perigee.impl"
 local signature = require "perigee.signature"
 local suggest = require "perigee.suggest"
 
 local plan = {}
 
-local STEP_FIELDS = {
-  kernel = true, grid = true, block = true, shared = true, cooperative = true, args = true,
-  memset = true, byte = true, bytes = true, offset = true, copy = true,
+local DEPTH_MOST = 4 -- of repeat_until, as in the runner
+local U32_MOST = (1 << 32) - 1
+
+-- What says which kind of step it is -> its fields.
+local KINDS = {
+  { "repeat_until", { repeat_until = true, max = true, steps = true } },
+  { "memset", { memset = true, byte = true, bytes = true, offset = true } },
+  { "copy", { copy = true, bytes = true } },
+  { "grid", { kernel = true, grid = true, block = true, shared = true, cooperative = true,
+    args = true } },
 }
 
-local function names_of(...)
-  local names = {}
-  for _, map in ipairs { ... } do
-    for name in pairs(map) do
-      if type(name) == "string" then names[#names + 1] = name end
-    end
+local function fail(context, hint, text, ...)
+  core.error("invalid", text:format(...), hint, context.where)
+end
+
+-- ---- numbers ----
+
+-- An integer from low to high, given as one or as an expression; nil stays nil.
+local function integer(value, what, low, high, context)
+  if value == nil then return nil end
+  local number = expression.eval(value, context.env, what, context.where)
+  local whole = math.tointeger(number)
+  if not whole or whole < low or whole > high then
+    local shown = type(value) == "string" and (" (%s)"):format(value) or ""
+    core.error("range", ("%s is %s%s: expected an integer from %d to %d"):format(what, number,
+      shown, low, high), not whole and "use // for integer division" or nil, context.where)
   end
-  table.sort(names)
-  return names
+  return whole
 end
 
 -- n or {x, y, z} -> {x, y, z}, and whether any extent is zero.
-local function extents(value, what, where)
-  if type(value) == "number" then value = { value } end
+local function extents(value, what, context)
+  if type(value) == "number" or type(value) == "string" then value = { value } end
   if type(value) ~= "table" or #value < 1 or #value > 3 then
-    core.error("invalid", ("%s: expected an integer or {x, y, z}, got %s"):format(what,
-      tostring(value)),
-      nil, where)
+    fail(context, nil, "%s: expected an integer or {x, y, z}, got %s", what,
+      type(value) == "table" and #value .. " values" or tostring(value))
   end
   local result, empty = { 1, 1, 1 }, false
   for i, extent in ipairs(value) do
-    local whole = math.tointeger(extent)
-    if not whole or whole < 0 then
-      core.error("range", ("%s has %s where an integer >= 1 is expected"):format(what,
-        tostring(extent)),
-        "use // for integer division", where)
+    local number = expression.eval(extent, context.env, what, context.where)
+    local whole = math.tointeger(number)
+    if not whole or whole < 0 or whole > U32_MOST then
+      core.error("range", ("%s has %s where an integer %s is expected"):format(what, number,
+        whole and whole > 0 and "below 2^32" or ">= 1"),
+        not whole and "use // for integer division" or nil, context.where)
     end
     result[i] = whole
     empty = empty or whole == 0
@@ -47,192 +64,214 @@ local function extents(value, what, where)
   return result, empty
 end
 
--- A Lua number as the JSON form of a scalar parameter of dtype `dtype`.
-local function scalar(value, dtype, what, where)
-  if type(value) == "boolean" then value = value and 1 or 0 end
-  if type(value) ~= "number" then
-    core.error("invalid", ("%s: expected a number, got %s"):format(what, type(value)), nil, where)
-  end
-  if dtype:match("^b?f%d") then
-    if value ~= value then return { f = "NaN" } end
-    if value == math.huge then return { f = "Infinity" } end
-    if value == -math.huge then return { f = "-Infinity" } end
-    return { f = value + 0.0 }
-  end
-  local whole = math.tointeger(value)
-  if not whole then
-    core.error("invalid", ("%s: expected an integer for %s, got %s"):format(what, dtype, value),
-      nil, where)
-  end
-  if dtype == "u64" and whole < 0 then return { u = ("%u"):format(whole) } end
-  return { i = whole }
+-- ---- steps ----
+
+-- "launch #2", "launch #2.1" within a loop.
+local function titled(context, path)
+  return ("%s #%s"):format(context.field, path)
 end
 
-local DTYPE_OF_BITS = { f16 = "half", bf16 = "__nv_bfloat16" }
-
--- A pointer parameter must point to what its buffer holds; void*, char* and structs of another name
--- pass.
-local function check_element(param, buffer, where)
-  local want = param.dtype
-  if not want or param.type == "char" or want == "u8" or buffer.dtype_name == want then return end
-  if want:match("^[iu]") and buffer.dtype_name:match("^[iu]")
-    and want:sub(2) == buffer.dtype_name:sub(2) then
-    return -- int* over u32: the same bits
-  end
-  core.error("invalid", ("buffer %s holds %s but parameter '%s' points to %s"):format(buffer.name,
-    DTYPE_OF_BITS[buffer.dtype_name] or buffer.dtype_name, param.name, param.type),
-    "make the dtype and the signature agree", where)
-end
-
--- One argument by its parameter's name.
-local function named_argument(param, context)
-  local buffer = context.buffers[param.name]
-  if buffer then
-    if not param.pointer then
-      core.error("invalid", ("'%s' is a buffer but parameter '%s' is no pointer"):format(param.name,
-        param.name), nil, context.where)
-    end
-    check_element(param, buffer, context.where)
-    if buffer.role == "input" and not param.const then
-      core.error("invalid", ("'%s' is an input but its parameter is not const"):format(param.name),
-        ("write const %s* %s, or declare it as state"):format(param.type, param.name),
-          context.where)
-    end
-    return { buffer = buffer.index }
-  end
-  local value = context.args[param.name]
-  if value == nil then value = context.params[param.name] end
-  if value == nil or param.pointer then
-    core.error("invalid", ("kernel parameter '%s' is neither a buffer%s"):format(param.name,
-      param.pointer and " of the task" or " nor a scalar of args(p) or the parameters"),
-      suggest.hint(param.name, names_of(context.buffers, context.args, context.params), "names"),
-      context.where)
-  end
-  return scalar(value, param.dtype, ("scalar '%s'"):format(param.name), context.where)
-end
-
-local function infer_dtype(value)
-  return math.type(value) == "float" and "f64" or "i64"
-end
-
--- One argument of an explicit list: a name, a number, or { "name", offset = bytes }.
-local function listed_argument(value, index, param, context)
-  local what = ("argument #%d"):format(index)
-  if type(value) == "table" then
-    local buffer = context.buffers[value[1]]
-    if not buffer then
-      core.error("not_found", ("%s: no buffer '%s'"):format(what, tostring(value[1])),
-        suggest.hint(tostring(value[1]), names_of(context.buffers), "buffers"), context.where)
-    end
-    return { buffer = buffer.index, offset = value.offset }
-  end
-  if type(value) ~= "string" then
-    return scalar(value, param and param.dtype or infer_dtype(value), what, context.where)
-  end
-  local buffer = context.buffers[value]
-  if buffer then return { buffer = buffer.index } end
-  local number = context.args[value]
-  if number == nil then number = context.params[value] end
-  if number == nil then
-    core.error("not_found", ("%s: no buffer or scalar '%s'"):format(what, value),
-      suggest.hint(value, names_of(context.buffers, context.args, context.params), "names"),
-        context.where)
-  end
-  return scalar(number, param and param.dtype or infer_dtype(number), what, context.where)
-end
-
-local function arguments(step, declared, context)
-  local list = core.json_array {}
-  if step.args then
-    for i, value in ipairs(step.args) do
-      list[i] = listed_argument(value, i, declared and declared.params[i], context)
-    end
-    return list
-  end
-  if not declared then
-    core.error("invalid",
-      ("kernel %s has no signature and the launch gives no args"):format(step.kernel),
-      "add its signature to the task's kernel field, or args = {...} to the launch", context.where)
-  end
-  for i, param in ipairs(declared.params) do list[i] = named_argument(param, context) end
-  return list
-end
-
-local function check_step(step, context)
+local function fields_of_step(step, title, context)
   if type(step) ~= "table" then
-    core.error("invalid", ("launch: expected a step { grid =, block = }, got %s"):format(
-      type(step)), "return one step or a list of steps", context.where)
+    fail(context, "a step is { grid =, block = }, { memset = }, { copy = } or { repeat_until = }",
+      "%s: expected a step, got %s", title, type(step))
   end
-  for field in pairs(step) do
-    if not STEP_FIELDS[field] then
-      core.error("invalid", ("launch: unknown field '%s'"):format(tostring(field)),
-        suggest.hint(tostring(field), names_of(STEP_FIELDS), "fields"), context.where)
-    end
+  for _, kind in ipairs(KINDS) do
+    if step[kind[1]] ~= nil then return kind[2], kind[1] end
   end
+  return KINDS[#KINDS][2], "grid"
 end
 
-local function buffer_index(name, context)
+local function check_step(step, title, context)
+  local fields, kind = fields_of_step(step, title, context)
+  for field in pairs(step) do
+    if not fields[field] then
+      fail(context, suggest.hint(tostring(field), arguments.names(fields), "fields"),
+        "%s: unknown field '%s'", title, tostring(field))
+    end
+  end
+  return kind
+end
+
+local function buffer_of(name, title, context)
   local buffer = context.buffers[name]
   if not buffer then
-    core.error("not_found", ("launch: no buffer '%s'"):format(tostring(name)),
-      suggest.hint(tostring(name), names_of(context.buffers), "buffers"), context.where)
+    core.error("not_found", ("%s: no buffer '%s'"):format(title, tostring(name)),
+      suggest.hint(tostring(name), arguments.names(context.buffers), "buffers"), context.where)
   end
-  return buffer.index, buffer
+  return buffer
 end
 
-local function launch_step(step, number, context)
-  local name = step.kernel or context.contract[1].name
-  local declared = context.contract[name]
-  if context.signature and (not step.kernel or step.kernel == context.signature.name) then
-    declared = context.signature
+local function written(name, title, context)
+  local buffer = buffer_of(name, title, context)
+  if buffer.role == "input" then
+    fail(context, "copy it to scratch and change the copy", "%s: '%s' is an input, which no step "
+      .. "may write", title, name)
   end
-  local entry = not step.kernel and context.entry or context.rename[name] or name
-  local grid, no_blocks = extents(step.grid, ("grid of launch #%d"):format(number), context.where)
-  local block, no_threads = extents(step.block, ("block of launch #%d"):format(number),
-    context.where)
-  if no_blocks or no_threads then
-    if context.task.allow_empty and not no_threads then return nil end
-    core.error("range", ("launch #%d has an empty %s: {%s}"):format(number,
-      no_blocks and "grid" or "block",
-      table.concat(no_blocks and grid or block, ", ")),
-      "a launch needs at least one block and one thread; a task that may launch nothing says "
-        .. "allow_empty = true", context.where)
+  return buffer
+end
+
+-- The name in the module and the signature of the kernel that a launch means.
+local function kernel_of(step, title, context)
+  local name = step.kernel
+  if name ~= nil and type(name) ~= "string" then
+    fail(context, nil, "%s: kernel: expected a name, got a %s", title, type(name))
   end
-  local args = arguments({ kernel = name, args = step.args or context.impl.args }, declared,
-    context)
+  name = name or context.contract[1].name
+  local given = context.renamed[name]
+  if not given then
+    return implementation.filled(name, context.params, context.where), context.contract[name]
+  end
+  return given.name, given.signature or context.contract[name]
+end
+
+local function check_extents(grid, no_blocks, block, no_threads, title, context)
+  if not no_blocks and not no_threads then return true end
+  if context.task.allow_empty and not no_threads then return false end
+  core.error("range", ("%s has an empty %s: {%s}"):format(title, no_blocks and "grid" or "block",
+    table.concat(no_blocks and grid or block, ", ")),
+    "a launch needs at least one block and one thread; a task that may launch nothing says "
+      .. "allow_empty = true", context.where)
+end
+
+local function launch_step(step, path, context)
+  local title = titled(context, path)
+  local entry, declared = kernel_of(step, title, context)
+  local grid, no_blocks = extents(step.grid, "grid of " .. title, context)
+  local block, no_threads = extents(step.block, "block of " .. title, context)
+  if not check_extents(grid, no_blocks, block, no_threads, title, context) then return nil end
+  local cooperative = step.cooperative or false
+  if type(cooperative) ~= "boolean" then
+    fail(context, nil, "%s: cooperative: expected true or false, got a %s", title,
+      type(cooperative))
+  end
   return {
     launch = entry, grid = core.json_array(grid), block = core.json_array(block),
-    shared = step.shared or 0, cooperative = step.cooperative or false, args = args,
+    shared = integer(step.shared, "shared of " .. title, 0, U32_MOST, context) or 0,
+    cooperative = cooperative,
+    args = arguments.build(step.kernel or entry, step.args or context.impl.args, declared,
+      context),
   }
 end
 
-local function one_step(step, number, context)
-  check_step(step, context)
-  if step.memset then
-    local index, buffer = buffer_index(step.memset, context)
-    return { memset = index, byte = step.byte or 0, offset = step.offset or 0,
-      bytes = step.bytes or buffer.bytes - (step.offset or 0) }
-  end
-  if step.copy then
-    local to = buffer_index(step.copy[1], context)
-    local from, buffer = buffer_index(step.copy[2], context)
-    return { copy = core.json_array { to, from }, bytes = step.bytes or buffer.bytes }
-  end
-  return launch_step(step, number, context)
+local function memset_step(step, path, context)
+  local title = titled(context, path)
+  local buffer = written(step.memset, title, context)
+  local offset = integer(step.offset, "offset of " .. title, 0, buffer.bytes, context) or 0
+  return {
+    memset = buffer.index, offset = offset,
+    byte = integer(step.byte, "byte of " .. title, 0, 255, context) or 0,
+    bytes = integer(step.bytes, "bytes of " .. title, 0, buffer.bytes - offset, context)
+      or buffer.bytes - offset,
+  }
 end
 
--- A signature of the implementation's own, when its `kernel` field has parentheses.
-local function own_signature(impl, where)
-  local kernel = impl.kernel
-  if type(kernel) == "string" and kernel:find("(", 1, true) and not kernel:find("<", 1, true) then
-    return signature.parse(kernel, where)
+local function copy_step(step, path, context)
+  local title = titled(context, path)
+  if type(step.copy) ~= "table" or #step.copy ~= 2 then
+    fail(context, 'write { copy = { "to", "from" } }', "%s: copy: expected two buffers", title)
   end
-  return nil
+  local to = written(step.copy[1], title, context)
+  local from = buffer_of(step.copy[2], title, context)
+  if to == from then fail(context, nil, "%s: '%s' is copied to itself", title, to.name) end
+  local most = math.min(to.bytes, from.bytes)
+  return { copy = core.json_array { to.index, from.index },
+    bytes = integer(step.bytes, "bytes of " .. title, 0, most, context) or most }
 end
 
--- Kernel names an implementation uses for the task's: a string renames the first, a map any.
-local function renames(impl)
-  return type(impl.kernel) == "table" and impl.kernel or {}
+local build_list
+
+local function repeat_step(step, path, context, depth)
+  local title = titled(context, path)
+  local flag = written(step.repeat_until, title, context)
+  if flag.bytes < 4 then
+    fail(context, "the flag is an i32 or u32", "%s: the flag '%s' has %d bytes, 4 are looked at",
+      title, flag.name, flag.bytes)
+  end
+  if step.max == nil then
+    fail(context, "write max = the most rounds that a right kernel can need",
+      "%s: repeat_until without max", title)
+  end
+  if depth == DEPTH_MOST then
+    core.error("range", ("%s: repeat_until is nested deeper than %d"):format(title, DEPTH_MOST),
+      nil, context.where)
+  end
+  local steps = build_list(step.steps, path .. ".", context, depth + 1)
+  if #steps == 0 then return nil end
+  return { repeat_until = flag.index, steps = steps,
+    max = integer(step.max, "max of " .. title, 1, U32_MOST, context) }
+end
+
+local BUILD = { grid = launch_step, memset = memset_step, copy = copy_step,
+  repeat_until = repeat_step }
+
+-- One step or a list of them; launches that the task allows to be empty are left out.
+function build_list(described, path, context, depth)
+  if type(described) ~= "table" then
+    fail(context, "a step is { grid =, block = }, { memset = }, { copy = } or { repeat_until = }",
+      "%s: expected steps, got %s", context.field, type(described))
+  end
+  local list = described[1] ~= nil and described or { described }
+  local steps = core.json_array {}
+  if next(described) == nil then fail(context, nil, "%s has no steps", context.field) end
+  for key in pairs(list) do
+    if math.type(key) ~= "integer" or key < 1 or key > #list then
+      fail(context, "write a list of steps: { { ... }, { ... } }",
+        "%s: '%s' among the steps of a list", context.field, tostring(key))
+    end
+  end
+  for number, step in ipairs(list) do
+    local place = path .. number
+    local kind = check_step(step, titled(context, place), context)
+    local built = BUILD[kind](step, place, context, depth)
+    if built then steps[#steps + 1] = built end
+  end
+  return steps
+end
+
+-- ---- the plan ----
+
+-- One kernel name of an implementation: a plain name, a template instance, or a whole signature.
+local function renaming(text, context)
+  if text:find("(", 1, true) and not text:find("<", 1, true) then
+    local parsed = signature.parse(text, context.where)
+    return { name = parsed.name, signature = parsed }
+  end
+  return { name = implementation.filled(text, context.params, context.where) }
+end
+
+-- Kernels that the implementation has in place of the task's: a string stands for the first one, a
+-- map for any.
+local function renamings(kernel, context)
+  local map = {}
+  if type(kernel) == "string" then kernel = { [context.contract[1].name] = kernel } end
+  for name, text in pairs(kernel or {}) do
+    if type(name) ~= "string" or type(text) ~= "string" then
+      fail(context, 'write kernel = { name_in_the_task = "name_here" }',
+        "kernel: expected names by name")
+    end
+    map[name] = renaming(text, context)
+    if map[name].signature then map[map[name].name] = map[name] end
+  end
+  return map
+end
+
+local function context_of(task, impl, p, list)
+  local context = {
+    task = task, contract = task:contract(p), impl = impl,
+    params = implementation.settings(impl, p),
+    args = task:call("args", p) or {}, buffers = {}, env = {}, field = "launch",
+    where = impl.where or task.where or task.name,
+  }
+  for _, scalars in ipairs { context.params, context.args } do
+    for name, value in pairs(scalars) do context.env[name] = value end
+  end
+  for i, buffer in ipairs(list) do
+    buffer.index = i - 1
+    context.buffers[buffer.name] = buffer
+  end
+  context.renamed = renamings(impl.kernel, context)
+  return context
 end
 
 --- Build the runner's steps.
@@ -242,43 +281,31 @@ end
 -- @tparam table list buffers in order; each gets `index` (0-based, as the runner counts)
 -- @treturn table list of steps; empty when the task allows that nothing is launched
 function plan.build(task, impl, p, list)
-  local where = impl.where or task.where or task.name
-  local context = {
-    task = task, contract = task:contract(p), impl = impl, params = p, buffers = {},
-    where = where, rename = renames(impl),
-    args = task:call("args", p) or {}, signature = own_signature(impl, where),
-  }
-  for i, buffer in ipairs(list) do
-    buffer.index = i - 1
-    context.buffers[buffer.name] = buffer
-  end
-  local kernel = impl.kernel
-  context.entry = type(kernel) == "string" and kernel or nil
-  if context.signature then context.entry = context.signature.name end
+  local context = context_of(task, impl, p, list)
   local described
   if impl.launch then described = implementation.field(impl, "launch", p)
   else described = task:call("launch", p) end
   if not described then
-    core.error("invalid", "launch: it returned nothing",
-      "return { grid =, block = } or a list of steps", where)
+    fail(context, "return { grid =, block = } or a list of steps", "launch: it returned nothing")
   end
-  local steps = core.json_array {}
-  for number, step in ipairs(described[1] and described or { described }) do
-    local built = one_step(step, number, context)
-    if built then steps[#steps + 1] = built end
+  return build_list(described, "", context, 0)
+end
+
+--- Call `visit` for each launch of a plan, those in loops too.
+function plan.each_launch(steps, visit)
+  for _, step in ipairs(steps) do
+    if step.launch then visit(step) end
+    if step.steps then plan.each_launch(step.steps, visit) end
   end
-  return steps
 end
 
 --- Names of the kernels a plan launches.
 function plan.kernels(steps)
   local names, seen = {}, {}
-  for _, step in ipairs(steps) do
-    if step.launch and not seen[step.launch] then
-      seen[step.launch] = true
-      names[#names + 1] = step.launch
-    end
-  end
+  plan.each_launch(steps, function(step)
+    if not seen[step.launch] then names[#names + 1] = step.launch end
+    seen[step.launch] = true
+  end)
   return names
 end
 

@@ -76,6 +76,10 @@ function Runner:load(ptx, name)
   return reply.kernels
 end
 
+local function starts_as_given(buffer)
+  return buffer.role == "input" or buffer.role == "state"
+end
+
 -- Places in the shared memory: initial contents of arrays, then room for what is read back.
 local function lay_out(list)
   local at = 0
@@ -86,7 +90,7 @@ local function lay_out(list)
   end
   local places = {}
   for i, buffer in ipairs(list) do
-    local sent = buffer.role ~= "output" and buffer.array and not buffer.fill
+    local sent = starts_as_given(buffer) and buffer.array and not buffer.fill
     local fetched = buffer.role ~= "input" and not buffer.scratch
     places[i] = {
       init = sent and place(buffer.bytes) or nil, back = fetched and place(buffer.bytes) or nil,
@@ -110,7 +114,7 @@ function Runner:setup(list, sets)
       if buffer.bytes > 0 then
         self.worker:view(buffer.dtype, buffer.shape, item.at):copy_from(buffer.array)
       end
-    elseif buffer.role ~= "output" then
+    elseif starts_as_given(buffer) then
       item.fill = buffer.fill or 0
     end
     described[i] = item
@@ -141,9 +145,16 @@ local function damage(reply)
   return nil
 end
 
--- The simulator keeps the limit of each kernel itself; a GPU's kernels end with their process.
+local function count(steps)
+  local sum = 0
+  for _, step in ipairs(steps) do sum = sum + (step.steps and count(step.steps) or 1) end
+  return sum
+end
+
+-- The simulator keeps the limit of each kernel itself; a GPU's kernels end with their process. A
+-- loop gets no more time than its steps once: who needs more says so with --timeout.
 function Runner:deadline(steps)
-  return self.sim and self.timeout * math.max(1, #steps) + GRACE_S or self.timeout
+  return self.sim and self.timeout * math.max(1, count(steps)) + GRACE_S or self.timeout
 end
 
 --- Reset set `set`, run the plan once.

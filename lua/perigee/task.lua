@@ -19,7 +19,8 @@ local FIELDS = {
   name = "string", category = "string", level = "string", doc = "string", params = "table",
   cells = "table", sweeps = "table",
   derive = "function", inputs = "function", state = "function", outputs = "function",
-  kernel = "string table function", args = "function", launch = "function", reference = "function",
+  kernel = "string table function", args = "function", launch = "function table",
+  reference = "function",
   validate = "table function string", time = "function table", work = "function", impls = "table",
   facts = "function table", allow_empty = "boolean",
 }
@@ -32,9 +33,9 @@ local CELL_FIELDS = {
 local SWEEP_FIELDS = { name = "string", set = "table", sim = "table", doc = "string" }
 local IMPL_FIELDS = {
   [1] = "string", [2] = "string", name = "string", lang = "string", file = "string",
-  doc = "string", kernel = "string table", launch = "function", args = "table",
+  doc = "string", kernel = "string table", launch = "function table", args = "table",
   define = "table function", include = "table", options = "table", scratch = "table function",
-  ptx = "string", only = "table",
+  ptx = "string", only = "table", knobs = "table", where = "table string",
 }
 
 local function fail(where, hint, text, ...)

@@ -137,11 +137,11 @@ end
 local SETS, SETS_BYTES = 16, 1 << 30
 
 --- How many sets an evaluation needs.
--- @tparam table case
+-- @tparam integer bytes of one set
 -- @tparam integer batch launches in a sample, each on a set of its own
 -- @tparam[opt] integer room bytes of device memory that one arm may take for them
-function timing.sets_for(case, batch, room)
-  local fit = math.min(SETS_BYTES, room or SETS_BYTES) // math.max(1, case:set_bytes())
+function timing.sets_for(bytes, batch, room)
+  local fit = math.min(SETS_BYTES, room or SETS_BYTES) // math.max(1, bytes)
   local sets = math.max(2, math.min(SETS, fit))
   return (sets + batch - 1) // batch * batch
 end

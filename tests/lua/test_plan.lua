@@ -3,7 +3,9 @@
 local lu = require "luaunit"
 local pg = require "perigee"
 local buffers = require "perigee.buffers"
+local case = require "perigee.case"
 local plan = require "perigee.plan"
+local scratch = require "perigee.scratch"
 
 TestPlan = {}
 
@@ -135,6 +137,162 @@ function TestPlan:test_types_that_do_not_fit()
   refuses("scalar 'n': expected an integer for i32, got 2.5", "", "invalid",
     { kernel = "void k(int n)" }, nil,
     { n = 2.5 })
+end
+
+function TestPlan:test_numbers_may_be_expressions()
+  local steps = build({ args = function() return { half = 2 } end }, {
+    launch = {
+      { grid = { "ceil_div(n, 3)", "half" }, block = "32 * half", shared = "4 * n" },
+      { memset = "table", byte = "n", offset = "8 * half", bytes = "n << 2" },
+      { kernel = "other", grid = "half", block = 1,
+        args = { { "table", offset = "16 * half" }, "n", "n * half", "a / 2", 7, "half" } },
+    },
+  })
+  lu.assertEquals(steps[1].grid, { 2, 2, 1 })
+  lu.assertEquals(steps[1].block, { 64, 1, 1 })
+  lu.assertEquals(steps[1].shared, 16)
+  lu.assertEquals(steps[2], { memset = 2, byte = 4, offset = 16, bytes = 16 })
+  lu.assertEquals(steps[3].args, { { buffer = 2, offset = 32 }, { i = 4 }, { i = 8 }, { f = 1.25 },
+    { i = 7 }, { i = 2 } })
+end
+
+function TestPlan:test_loops()
+  local steps = build(nil, {
+    launch = {
+      { repeat_until = "table", max = "10 * n", steps = {
+        { memset = "y" },
+        { repeat_until = "table", max = 2, steps = { grid = 1, block = 1 } },
+      } },
+    },
+  })
+  lu.assertEquals(steps[1].repeat_until, 2)
+  lu.assertEquals(steps[1].max, 40)
+  lu.assertEquals(steps[1].steps[1].memset, 1)
+  lu.assertEquals(steps[1].steps[2].steps[1].launch, "k")
+  lu.assertEquals(plan.kernels(steps), { "k" })
+end
+
+function TestPlan:test_a_loop_of_launches_that_are_all_empty_is_left_out()
+  local empty = { { repeat_until = "table", max = 1, steps = { { grid = 0, block = 1 } } } }
+  lu.assertEquals(#build({ allow_empty = true }, { launch = empty }), 0)
+end
+
+function TestPlan:test_kernels_may_be_renamed_by_a_map()
+  local steps = build({ kernel = { "void a(float* y)", "void b(int n)" } }, {
+    kernel = { a = "fast_a<{T}, {n}>", b = "void b2(float* y, int n)" },
+    launch = { { kernel = "a", grid = 1, block = 1 }, { kernel = "b", grid = 1, block = 1 } },
+  }, { n = 4, T = "f32" })
+  lu.assertEquals(steps[1].launch, "fast_a<float, 4>")
+  lu.assertEquals(steps[1].args, { { buffer = 1 } })
+  lu.assertEquals(steps[2].launch, "b2")
+  lu.assertEquals(steps[2].args, { { buffer = 1 }, { i = 4 } })
+end
+
+function TestPlan:test_mistakes_in_steps()
+  local function mistake(launch, message, hint, code)
+    refuses(message, hint or "", code or "invalid", nil, { launch = launch })
+  end
+  local one = { grid = 1, block = 1 }
+  mistake({}, "launch has no steps")
+  mistake({ 7 }, "launch #1: expected a step, got number", "a step is {")
+  mistake({ one, { gird = 1 } }, "launch #2: unknown field 'gird'", "did you mean 'grid'?")
+  mistake({ one, fast = true }, "'fast' among the steps of a list", "list of steps")
+  mistake({ { memset = "y", grid = 1 } }, "launch #1: unknown field 'grid'")
+  mistake({ { memset = "x" } }, "launch #1: 'x' is an input", "copy it to scratch")
+  mistake({ { memset = "y", byte = 256 } }, "byte of launch #1 is 256: expected an integer from 0",
+    "", "range")
+  mistake({ { memset = "y", bytes = "n + 13" } }, "bytes of launch #1 is 17 (n + 13)", "", "range")
+  mistake({ { memset = "y", offset = 17 } }, "offset of launch #1 is 17", "", "range")
+  mistake({ { copy = { "y" } } }, "copy: expected two buffers", "write { copy")
+  mistake({ { copy = "y" } }, "copy: expected two buffers")
+  mistake({ { copy = { "x", "y" } } }, "'x' is an input")
+  mistake({ { copy = { "y", "y" } } }, "'y' is copied to itself")
+  mistake({ { copy = { "y", "x" }, bytes = 17 } }, "bytes of launch #1 is 17", "", "range")
+  mistake({ { repeat_until = "done", max = 1, steps = one } }, "launch #1: no buffer 'done'", "",
+    "not_found")
+  mistake({ { repeat_until = "x", max = 1, steps = one } }, "'x' is an input")
+  mistake({ { repeat_until = "y", steps = one } }, "repeat_until without max", "the most rounds")
+  mistake({ { repeat_until = "y", max = 0, steps = one } }, "max of launch #1 is 0", "", "range")
+  mistake({ { repeat_until = "y", max = 1 } }, "launch: expected steps, got nil")
+  mistake({ { repeat_until = "y", max = 1, steps = {} } }, "launch has no steps")
+  mistake({ { repeat_until = "y", max = 1, steps = { one, { copy = 1 } } } },
+    "launch #1.2: copy: expected two buffers")
+  local deep = one
+  for _ = 1, 5 do deep = { repeat_until = "y", max = 1, steps = { deep } } end
+  mistake({ deep }, "nested deeper than 4", "", "range")
+  mistake({ grid = "nn", block = 1 }, 'grid of launch #1: no name \'nn\' in "nn"',
+    "did you mean 'n'?", "not_found")
+  mistake({ grid = "n / 3", block = 1 }, "grid of launch #1 has 1.333", "//", "range")
+  mistake({ grid = { 1, 2, 3, 4 }, block = 1 }, "expected an integer or {x, y, z}, got 4 values")
+  mistake({ grid = 1 << 32, block = 1 }, "grid of launch #1 has 4294967296 where an integer below",
+    "", "range")
+  mistake({ grid = true, block = 1 }, "got true")
+  mistake({ grid = 1, block = 1, shared = -1 }, "shared of launch #1 is -1", "", "range")
+  mistake({ grid = 1, block = 1, cooperative = 1 }, "cooperative: expected true or false")
+  mistake({ grid = 1, block = 1, kernel = 3 }, "kernel: expected a name, got a number")
+  mistake({ grid = 1, block = 1, args = "y" }, "args: expected a list, got a string")
+  mistake({ grid = 1, block = 1, args = { y = 1 } }, "args: expected a plain list")
+  mistake({ grid = 1, block = 1, args = { { "y", offset = 17 } } },
+    "argument #1: offset 17 in the 16 bytes of y", "counts bytes", "range")
+  mistake({ grid = 1, block = 1, args = { { "y", at = 1 } } }, "argument #1: unknown field 'at'")
+  mistake({ grid = 1, block = 1, args = { { "yy" } } }, "argument #1: no buffer 'yy'", "",
+    "not_found")
+  mistake({ grid = 1, block = 1, args = { "y", "nn" } }, "argument #2: no buffer or scalar 'nn'",
+    "", "not_found")
+  mistake({ grid = 1, block = 1, args = { "y", "n +" } },
+    "argument #2: expected a number or a name", "", "syntax")
+end
+
+-- ---- scratch ----
+
+TestScratch = {}
+
+local function scratch_of(declared, own, p)
+  local a_task = task { state = function() return { table = { dtype = Entry, n = 8 } } end }
+  local one = case.make(a_task, p or { n = 10 }, 1)
+  return scratch.list({ scratch = declared, where = "plan.lua" }, one, own)
+end
+
+function TestScratch:test_sizes_are_expressions_and_types_those_of_the_task()
+  local got = scratch_of({ a = { dtype = "f32", n = "2 * n" }, b = { bytes = "n + 1" },
+    c = { dtype = "i16", shape = { 2, "n" }, init = "empty" }, d = { dtype = "Entry", n = 3 } })
+  lu.assertEquals({ got[1].bytes, got[2].bytes, got[3].bytes, got[4].bytes }, { 80, 11, 40, 48 })
+  lu.assertEquals({ got[1].role, got[2].role, got[3].role }, { "scratch", "scratch", "state" })
+  lu.assertEquals(got[3].fill, 255)
+  lu.assertEquals(scratch.set_bytes(got), 40)
+  for _, buffer in ipairs(got) do lu.assertIsTrue(buffer.scratch) end
+end
+
+function TestScratch:test_own_copies_where_sets_must_not_meet()
+  local got = scratch_of({ a = { dtype = "f32", n = 1 } }, true)
+  lu.assertEquals(got[1].role, "output")
+  lu.assertEquals(scratch.set_bytes(got), 4)
+end
+
+function TestScratch:test_mistakes()
+  for _, one in ipairs {
+    { { a = 3 }, "invalid", "scratch 'a': expected a table, got a number" },
+    { { [1] = {} }, "invalid", "scratch: '1' is no name" },
+    { { ["a b"] = {} }, "invalid", "'a b' is no name" },
+    { { table = { bytes = 1 } }, "invalid", "has the name of a buffer of the task" },
+    { { a = { n = 3 } }, "invalid", "scratch 'a' has no dtype" },
+    { { a = { dtype = "f32" } }, "invalid", "expected one of n, shape and bytes, got none" },
+    { { a = { dtype = "f32", n = 1, shape = 2 } }, "invalid", "got several" },
+    { { a = { dtype = "f32", bytes = 4 } }, "invalid", "both bytes and a dtype" },
+    { { a = { dtype = "f33", n = 1 } }, "not_found", "f33" },
+    { { a = { dtype = "f32", n = -1 } }, "range", "size of scratch 'a' is -1" },
+    { { a = { dtype = "f32", n = "n / 4" } }, "range", "size of scratch 'a' is 2.5" },
+    { { a = { dtype = "f32", n = "nn" } }, "not_found", "no name 'nn'" },
+    { { a = { dtype = "f32", shape = { 1 << 40, 1 << 40 } } }, "range", "more than 2^46" },
+    { { a = { dtype = "f32", count = 4 } }, "invalid", "unknown field 'count'" },
+    { { a = { dtype = "f32", n = 1, init = 256 } }, "invalid", "init = 256" },
+    { { a = { dtype = {}, n = 1 } }, "invalid", "dtype: expected a name, got a table" },
+  } do
+    local ok, e = pcall(scratch_of, one[1])
+    lu.assertFalse(ok, one[3])
+    lu.assertEquals(type(e) == "table" and e.code or e, one[2], one[3])
+    lu.assertStrContains(e.message, one[3])
+  end
 end
 
 os.exit(lu.LuaUnit.run())

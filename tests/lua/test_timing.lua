@@ -111,12 +111,11 @@ function TestTiming:test_a_wrong_arm_loses_its_time_and_the_others_keep_theirs()
 end
 
 function TestTiming:test_sets_are_bounded_by_memory_and_fill_batches()
-  local function case_of(bytes) return { set_bytes = function() return bytes end } end
-  lu.assertEquals(timing.sets_for(case_of(4096), 1), 16)
-  lu.assertEquals(timing.sets_for(case_of(300 << 20), 1), 3)
-  lu.assertEquals(timing.sets_for(case_of(300 << 20), 8), 8)
-  lu.assertEquals(timing.sets_for(case_of(4 << 30), 1), 2)
-  lu.assertEquals(timing.sets_for(case_of(100 << 20), 1, 500 << 20), 5)
+  lu.assertEquals(timing.sets_for(4096, 1), 16)
+  lu.assertEquals(timing.sets_for(300 << 20, 1), 3)
+  lu.assertEquals(timing.sets_for(300 << 20, 8), 8)
+  lu.assertEquals(timing.sets_for(4 << 30, 1), 2)
+  lu.assertEquals(timing.sets_for(100 << 20, 1, 500 << 20), 5)
 end
 
 function TestTiming:test_an_unknown_method_is_an_error_of_the_task()

@@ -1,0 +1,176 @@
+--- Arguments of a launch, found by the names of the C signature or given as a list, in the form of
+-- the runner (see host/judge): buffers by index, scalars by kind.
+-- @module perigee.arguments
+
+local core = require "perigee.core"
+local expression = require "perigee.expression"
+local suggest = require "perigee.suggest"
+
+local arguments = {}
+
+--- Names of several tables by name, sorted.
+function arguments.names(...)
+  local names = {}
+  for _, map in ipairs { ... } do
+    for name in pairs(map) do
+      if type(name) == "string" then names[#names + 1] = name end
+    end
+  end
+  table.sort(names)
+  return names
+end
+
+-- A Lua number as the JSON form of a scalar parameter of dtype `dtype`.
+local function scalar(value, dtype, what, where)
+  if type(value) == "boolean" then value = value and 1 or 0 end
+  if type(value) ~= "number" then
+    core.error("invalid", ("%s: expected a number, got %s"):format(what, type(value)), nil, where)
+  end
+  if dtype:match("^b?f%d") then
+    if value ~= value then return { f = "NaN" } end
+    if value == math.huge then return { f = "Infinity" } end
+    if value == -math.huge then return { f = "-Infinity" } end
+    return { f = value + 0.0 }
+  end
+  local whole = math.tointeger(value)
+  if not whole then
+    core.error("invalid", ("%s: expected an integer for %s, got %s"):format(what, dtype, value),
+      nil, where)
+  end
+  if dtype == "u64" and whole < 0 then return { u = ("%u"):format(whole) } end
+  return { i = whole }
+end
+
+local DTYPE_OF_BITS = { f16 = "half", bf16 = "__nv_bfloat16" }
+
+-- A pointer parameter must point to what its buffer holds; void*, char* and structs of another name
+-- pass.
+local function check_element(param, buffer, where)
+  local want = param.dtype
+  if not want or param.type == "char" or want == "u8" or buffer.dtype_name == want then return end
+  if buffer.untyped then return end -- bytes = n: for the candidate to make something of
+  if want:match("^[iu]") and buffer.dtype_name:match("^[iu]")
+    and want:sub(2) == buffer.dtype_name:sub(2) then
+    return -- int* over u32: the same bits
+  end
+  core.error("invalid", ("buffer %s holds %s but parameter '%s' points to %s"):format(buffer.name,
+    DTYPE_OF_BITS[buffer.dtype_name] or buffer.dtype_name, param.name, param.type),
+    "make the dtype and the signature agree", where)
+end
+
+-- One argument by its parameter's name.
+local function named_argument(param, context)
+  local buffer = context.buffers[param.name]
+  if buffer then
+    if not param.pointer then
+      core.error("invalid", ("'%s' is a buffer but parameter '%s' is no pointer"):format(param.name,
+        param.name), nil, context.where)
+    end
+    check_element(param, buffer, context.where)
+    if buffer.role == "input" and not param.const then
+      core.error("invalid", ("'%s' is an input but its parameter is not const"):format(param.name),
+        ("write const %s* %s, or declare it as state"):format(param.type, param.name),
+          context.where)
+    end
+    return { buffer = buffer.index }
+  end
+  local value = context.args[param.name]
+  if value == nil then value = context.params[param.name] end
+  if value == nil or param.pointer then
+    core.error("invalid", ("kernel parameter '%s' is neither a buffer%s"):format(param.name,
+      param.pointer and " of the task" or " nor a scalar of args(p) or the parameters"),
+      suggest.hint(param.name, arguments.names(context.buffers, context.args, context.params),
+        "names"), context.where)
+  end
+  return scalar(value, param.dtype, ("scalar '%s'"):format(param.name), context.where)
+end
+
+local function infer_dtype(value)
+  return math.type(value) == "float" and "f64" or "i64"
+end
+
+-- { "buffer", offset = bytes }
+local function buffer_with_offset(value, what, context)
+  for key in pairs(value) do
+    if key ~= 1 and key ~= "offset" then
+      core.error("invalid", ("%s: unknown field '%s'"):format(what, tostring(key)),
+        'write { "buffer", offset = bytes }', context.where)
+    end
+  end
+  local buffer = context.buffers[value[1]]
+  if not buffer then
+    core.error("not_found", ("%s: no buffer '%s'"):format(what, tostring(value[1])),
+      suggest.hint(tostring(value[1]), arguments.names(context.buffers), "buffers"), context.where)
+  end
+  if not value.offset then return { buffer = buffer.index } end
+  local given = expression.eval(value.offset, context.env, what .. ", offset", context.where)
+  local offset = math.tointeger(given)
+  if not offset or offset < 0 or offset > buffer.bytes then
+    core.error("range", ("%s: offset %s in the %d bytes of %s"):format(what, given, buffer.bytes,
+      buffer.name), "offset counts bytes", context.where)
+  end
+  return { buffer = buffer.index, offset = offset }
+end
+
+-- A scalar given by its name or as an expression.
+local function computed(text, what, context)
+  if context.env[text] ~= nil then return context.env[text] end
+  if text:match("^%s*[%a_][%w_]*%s*$") then
+    core.error("not_found", ("%s: no buffer or scalar '%s'"):format(what, text),
+      suggest.hint(text, arguments.names(context.buffers, context.env), "names"), context.where)
+  end
+  return expression.eval(text, context.env, what, context.where)
+end
+
+-- One argument of an explicit list: a buffer's name, a number, an expression, or { "buffer", offset
+-- = bytes }.
+local function listed_argument(value, index, param, context)
+  local what = ("argument #%d"):format(index)
+  if type(value) == "table" then return buffer_with_offset(value, what, context) end
+  if type(value) == "string" then
+    local buffer = context.buffers[value]
+    if buffer then return { buffer = buffer.index } end
+    value = computed(value, what, context)
+  end
+  return scalar(value, param and param.dtype or infer_dtype(value), what, context.where)
+end
+
+-- What a launch gives must be a plain list: a hole or a name in it would go unnoticed.
+local function check_list(given, context)
+  local count = 0
+  if type(given) ~= "table" then
+    core.error("invalid", ("args: expected a list, got a %s"):format(type(given)),
+      'write args = { "x", "y", "n" }', context.where)
+  end
+  for _ in pairs(given) do count = count + 1 end
+  if count ~= #given then
+    core.error("invalid", "args: expected a plain list",
+      'write args = { "x", "y", "n" }, in the order of the parameters', context.where)
+  end
+end
+
+--- The arguments of one launch.
+-- @tparam string kernel its name, for errors
+-- @tparam table|nil given the launch's own list
+-- @tparam table|nil declared the signature
+-- @tparam table context see perigee.plan
+-- @treturn table JSON list
+function arguments.build(kernel, given, declared, context)
+  local list = core.json_array {}
+  if given then
+    check_list(given, context)
+    for i, value in ipairs(given) do
+      list[i] = listed_argument(value, i, declared and declared.params[i], context)
+    end
+    return list
+  end
+  if not declared then
+    core.error("invalid", ("kernel %s has no signature and the launch gives no args"):format(
+      kernel), "add its signature to the kernel field, or args = {...} to the launch",
+      context.where)
+  end
+  for i, param in ipairs(declared.params) do list[i] = named_argument(param, context) end
+  return list
+end
+
+return arguments
