@@ -1,4 +1,5 @@
 --- Builds the PTX that stands beside each CUDA C++ source, for machines without a compiler.
+-- tests/classics needs the headers of a CUDA toolkit (CUB, cooperative groups).
 --
 --     build/perigee kernels/build.lua            compile what is out of date
 --     build/perigee kernels/build.lua --all      compile everything
@@ -13,14 +14,18 @@ local core = require "perigee.core"
 local compile = require "perigee.compile"
 local files = require "perigee.files"
 
+local function add(list, folder)
+  for _, name in ipairs(files.is_folder(folder) and core.list_dir(folder) or {}) do
+    if files.extension(name) == "cu" then list[#list + 1] = files.join(folder, name) end
+  end
+end
+
 local function sources()
   local list = {}
   for _, family in ipairs(core.list_dir(files.join(pg.home, "kernels"))) do
-    local folder = files.join(pg.home, "kernels/" .. family)
-    for _, name in ipairs(files.is_folder(folder) and core.list_dir(folder) or {}) do
-      if files.extension(name) == "cu" then list[#list + 1] = files.join(folder, name) end
-    end
+    add(list, files.join(pg.home, "kernels/" .. family))
   end
+  add(list, files.join(pg.home, "tests/classics"))
   local classics = files.join(pg.home, "tests/gpu/classics.cu") -- what tests/gpu/ncu_compare counts
   if core.file_info(classics) then list[#list + 1] = classics end
   return list
@@ -45,14 +50,25 @@ local function stale(path)
   return nil
 end
 
+-- No folders of the machine that compiled it, and none of the constants of the vendor's headers
+-- that nothing refers to: NVRTC keeps hundreds of them.
+local function tidy(ptx)
+  ptx = ptx:gsub('(\n\t%.file\t%d+ )"/[^"\n]*/([^/"\n]+)"', '%1"%2"')
+  local names = {}
+  for name in ptx:gmatch "[%w_$]+" do names[name] = (names[name] or 0) + 1 end
+  local constant = "\n%.global %.align %d+ %.[%a%d]+ ([%w_$]+)[^\n;]*;%f[\n]"
+  return (ptx:gsub(constant, function(name) return names[name] == 1 and "" or nil end))
+end
+
 local function build(path)
   local source = files.read(path)
   local arch = source:match("//%s*ptx%-arch:%s*(compute_%w+)") or "compute_80"
   local built = compile.here { source = source, path = path, name = files.shown(path), arch = arch }
+  local ptx = tidy(built.ptx)
   local head = ("// %s, for machines without NVRTC. Made by kernels/build.lua, do not edit.\n"
     .. "// compiler: %s\n// options: --gpu-architecture=%s\n%s// ptx-sha256: %s\n\n"):format(
-    files.shown(path), built.compiler, arch, origin(path, source), core.sha256(built.ptx))
-  local ok, e = core.write_file(ptx_path(path), head .. built.ptx)
+    files.shown(path), built.compiler, arch, origin(path, source), core.sha256(ptx))
+  local ok, e = core.write_file(ptx_path(path), head .. ptx)
   if not ok then core.error(e.code, e.message, e.hint, e.where) end
 end
 
