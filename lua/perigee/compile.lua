@@ -25,17 +25,23 @@ local function included(text, folder, list, seen)
     local path = files.join(folder, name)
     if not seen[path] and files.is_file(path) then
       seen[path] = true
-      list[#list + 1] = files.read(path)
-      included(list[#list], files.dirname(path), list, seen)
+      list[#list + 1] = { path = path, text = files.read(path) }
+      included(list[#list].text, files.dirname(path), list, seen)
     end
   end
   return list
 end
 
+--- The files beside a source that it includes, and what those include.
+-- @treturn table list of {path, text}
+function compile.included(source, path)
+  return included(source, files.dirname(path), {}, {})
+end
+
 --- SHA-256 of a source with the files it includes: what committed PTX was made from.
 function compile.digest(source, path)
-  local parts = included(source, files.dirname(path), {}, {})
-  table.insert(parts, 1, source)
+  local parts = { source }
+  for i, file in ipairs(compile.included(source, path)) do parts[i + 1] = file.text end
   return core.sha256(table.concat(parts, "\0"))
 end
 

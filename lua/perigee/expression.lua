@@ -414,6 +414,28 @@ end
 
 -- ---- the interface ----
 
+local function read(text, what, where)
+  if #text > TEXT_MOST then
+    core.error("range", ("%s: an expression of %d bytes"):format(what, #text),
+      ("at most %d are read"):format(TEXT_MOST), where)
+  end
+  local self = setmetatable({ text = text, what = what, where = where, at = 1 }, Parser)
+  self.tokens = tokens_of(self)
+  local tree = parse(self, 0, 1)
+  if self:peek().kind ~= "end" then self:unexpected("an operator or the end") end
+  return self, tree
+end
+
+--- An expression that is evaluated many times: a function of env. See eval.
+-- @tparam string text
+function expression.compile(text, what, where)
+  local self, tree = read(text, what, where)
+  return function(env)
+    self.env = env
+    return number(self, tree)
+  end
+end
+
 --- The value of an expression; a number is its own value.
 -- @param text a string or a number
 -- @tparam table env name -> number, boolean (1 or 0) or text
@@ -428,14 +450,8 @@ function expression.eval(text, env, what, where)
     core.error("invalid", ("%s: expected a number or an expression, got a %s"):format(what,
       type(text)), 'write 256 or "ceil_div(n, 256)"', where)
   end
-  if #text > TEXT_MOST then
-    core.error("range", ("%s: an expression of %d bytes"):format(what, #text),
-      ("at most %d are read"):format(TEXT_MOST), where)
-  end
-  local self = setmetatable({ text = text, env = env, what = what, where = where, at = 1 }, Parser)
-  self.tokens = tokens_of(self)
-  local tree = parse(self, 0, 1)
-  if self:peek().kind ~= "end" then self:unexpected("an operator or the end") end
+  local self, tree = read(text, what, where)
+  self.env = env
   return number(self, tree)
 end
 

@@ -55,6 +55,37 @@ function impl.options(how, where)
   return options
 end
 
+--- The implementation with a choice of its knobs.
+-- @tparam table one what impl.resolve or impl.candidate returned
+-- @tparam[opt] table choice name -> value or text; a knob left out has its default
+-- @tparam[opt] boolean shared leave out what the choice says of other implementations' knobs
+-- @treturn table a copy
+function impl.choose(one, choice, shared)
+  local own = {}
+  for name, value in pairs(choice or {}) do
+    if not shared or (one.space and one.space.by_name[name]) then own[name] = value end
+  end
+  return setmetatable({ choice = own }, { __index = one })
+end
+
+--- Refuse a choice that names a knob which none of several implementations has.
+-- @raise "not_found" with the nearest name
+function impl.check_choice(list, choice)
+  local names, seen = {}, {}
+  for _, one in ipairs(list) do
+    for _, name in ipairs(one.space and one.space.names or {}) do
+      if not seen[name] then names[#names + 1] = name end
+      seen[name] = true
+    end
+  end
+  for name in pairs(choice or {}) do
+    if not seen[name] then
+      core.error("not_found", ("unknown knob '%s'"):format(name),
+        suggest.hint(name, names, "knobs"))
+    end
+  end
+end
+
 --- Parameters with the chosen values of the implementation's knobs over them.
 -- @treturn table,table a copy of p (p itself without knobs), and the knobs' values
 -- @raise "range" when the choice breaks a constraint

@@ -298,19 +298,28 @@ local function arms_for(arms, p)
   return chosen
 end
 
+local function check_choice(arms, choice)
+  local list = {}
+  for i, arm in ipairs(arms) do list[i] = arm.declared end
+  impl.check_choice(list, choice)
+end
+
 --- Run implementations of a task on its cells: build, verify, time, compare.
 -- @tparam table task
 -- @tparam table how {cells = list of names or nil, impls = list of names or nil, set = {name =
 --   value, list or text}, points = list of {name = value} to run each cell with (default: what
---   Task:points makes of set)}
--- @tparam function on_record called with each record as soon as it is final
+--   Task:points makes of set), knobs = {name = value or text} for the implementations that have
+--   them}
+-- @tparam function on_record called with each record as soon as it is final, and with what is too
+--   long to print, see record.of
 function Session:run(task, how, on_record)
   local points = how.points or task:points { set = how.set, purpose = self.purpose }
   local cells = task:select_cells(how.cells, how.set)
   local arms = {}
   for i, declared in ipairs(task:select_impls(how.impls)) do
-    arms[i] = { impl = impl.resolve(task, declared), only = declared.only }
+    arms[i] = { declared = impl.resolve(task, declared), only = declared.only }
   end
+  check_choice(arms, how.knobs)
   if #arms == 0 then
     core.error("invalid", ("task %s has no implementation to run"):format(task.name),
       ("check one of your own: perigee check %s FILE.cu"):format(task.name), task.where)
@@ -323,7 +332,10 @@ function Session:run(task, how, on_record)
       number = number + 1
       local p = task:resolve { purpose = self.purpose, cell = cell or nil, set = point }
       local chosen = arms_for(arms, p)
-      for _, arm in ipairs(chosen) do reset(arm, p, cell or nil) end
+      for _, arm in ipairs(chosen) do
+        reset(arm, p, cell or nil)
+        arm.impl = impl.choose(arm.declared, how.knobs, true)
+      end
       if #chosen > 0 then self:run_point(task, chosen, p, number) end
       for _, arm in ipairs(chosen) do on_record(record.of(arm, self)) end
       collectgarbage() -- Lua does not know how large the arrays of a case are
@@ -401,13 +413,14 @@ end
 -- @tparam table task
 -- @tparam table candidate what impl.candidate returned
 -- @tparam table how {set = {name = value, list or text}}: a list stands for the sizes that are
---   checked, of which the last is timed
--- @treturn table the record
+--   checked, of which the last is timed; knobs = {name = value or text}
+-- @treturn table,table the record, and what is too long to print, see record.of
 function Session:check(task, candidate, how)
   self.pool:fill(1) -- opens the driver while the compiler works
   validate.prepare(task)
-  local arm = { impl = candidate, cases = 0 }
+  local arm = { cases = 0, kind = "check" }
   arm.p = task:resolve { purpose = self.purpose, set = how.set }
+  arm.impl = impl.choose(candidate, how.knobs, true)
   self:build({ arm }, function() self:prepare_cases(task, how.set) end)
   arm.case = self:check_case(task, 1, 1, how.set)
   if not arm.failure then self:check_cases(arm, task, how.set) end

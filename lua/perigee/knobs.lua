@@ -167,15 +167,21 @@ end
 
 -- ---- constraints ----
 
---- Names and numbers for expressions: `more` with the knobs over it; false is 0, true is 1.
-function knobs.environment(values, more)
+-- Names for expressions: `more` with the knobs over it.
+local function environment(values, more)
   local env = {}
   for name, value in pairs(more or {}) do env[name] = value end
-  for name, value in pairs(values) do
-    if type(value) == "boolean" then value = value and 1 or 0 end
-    env[name] = value
-  end
+  for name, value in pairs(values) do env[name] = value end
   return env
+end
+
+local function compile(space)
+  local expression = require "perigee.expression"
+  local list = {}
+  for i, text in ipairs(space.constraints) do
+    list[i] = expression.compile(text, "where", space.where)
+  end
+  return list
 end
 
 --- The first constraint that a configuration breaks; nil when it keeps all.
@@ -185,11 +191,10 @@ end
 -- @raise what perigee.expression raises
 function knobs.broken(space, values, more)
   if #space.constraints == 0 then return nil end
-  local expression = require "perigee.expression"
-  local env = knobs.environment(values, more)
-  for _, text in ipairs(space.constraints) do
-    local holds = expression.eval(text, env, "where", space.where)
-    if not holds or holds == 0 then return text end
+  space.compiled = space.compiled or compile(space)
+  local env = environment(values, more)
+  for i, holds in ipairs(space.compiled) do
+    if holds(env) == 0 then return space.constraints[i] end
   end
   return nil
 end

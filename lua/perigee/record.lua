@@ -3,6 +3,8 @@
 -- @module perigee.record
 
 local core = require "perigee.core"
+local impl = require "perigee.impl"
+local sources = require "perigee.sources"
 
 local record = {}
 
@@ -55,13 +57,19 @@ local function environment(health)
   }
 end
 
+local function knobs_of(arm)
+  local _, values = impl.settings(arm.impl, arm.case.p)
+  return next(values) and values or nil
+end
+
 -- What is known whatever came out.
 local function about(arm, session)
   local info, built = session.info or {}, arm.built
   return {
     task = arm.case.task.name, cell = arm.cell and arm.cell.name, params = arm.case.p,
     impl = arm.impl.name, lang = arm.impl.lang, source = arm.impl.shown, device = session.spec,
-    gpu = info.name, cases = arm.cases, checked_by = list { session.spec },
+    knobs = knobs_of(arm), gpu = info.name,
+    cases = arm.cases, checked_by = list { session.spec },
     checks = list(arm.checks), facts = arm.facts or {}, kernels = kernel_facts(arm),
     work = arm.case:work(), seed = session.seed, source_sha = arm.source_sha,
     sandbox = list(arm.sandbox), env = environment(arm.health), at = core.utc(),
@@ -96,18 +104,38 @@ local function add_success(rec, arm, gpu_clock)
   if not gpu_clock then rec.sim_wall_us = arm.wall_us end
 end
 
+-- What it takes to run the very same again: sources by their SHA-256, options, plan, inputs.
+local function add_origin(rec, arm)
+  rec.kind, rec.input_seed = arm.kind or "run", arm.case.seed
+  rec.plan = arm.steps and #arm.steps > 0 and arm.steps or nil
+  local request = arm.request
+  if not request then return {} end
+  local options = list {}
+  for _, option in ipairs(request.options) do
+    if option:sub(1, 2) ~= "-I" then options[#options + 1] = option end -- folders of this machine
+  end
+  rec.options, rec.sources = options, list {}
+  local bundle = sources.of(request)
+  for i, source in ipairs(bundle) do rec.sources[i] = { name = source.name, sha = source.sha } end
+  return bundle
+end
+
 --- Build the record of one arm.
 -- @tparam table arm see perigee.judge
 -- @tparam table session {spec, info, seed}
+-- @treturn table the record
+-- @treturn table what belongs to it and is too long to print: {sources = list of {name, sha,
+--   text}, samples = list of microseconds}, see perigee.store
 function record.of(arm, session)
   local rec = about(arm, session)
+  local extra = { sources = add_origin(rec, arm), samples = arm.samples }
   if arm.built then add_build(rec, arm.built) end
   if arm.failure then
     add_failure(rec, arm)
   else
     add_success(rec, arm, session.info and session.info.gpu_clock)
   end
-  return rec
+  return rec, extra
 end
 
 return record

@@ -2,11 +2,6 @@
 local lu = require "luaunit"
 local knobs = require "perigee.knobs"
 
-if not package.searchpath("perigee.expression", package.path) then -- not yet there: Lua's own
-  package.preload["perigee.expression"] = function()
-    return { eval = function(text, env) return load("return " .. text, "=x", "t", env)() end }
-  end
-end
 
 TestKnobs = {}
 

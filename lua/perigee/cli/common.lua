@@ -4,6 +4,7 @@
 local core = require "perigee.core"
 local device = require "perigee.device"
 local judge = require "perigee.judge"
+local knobs = require "perigee.knobs"
 local params = require "perigee.params"
 local progress = require "perigee.progress"
 
@@ -31,6 +32,8 @@ function common.evaluation(parser, budget)
     :argname("D"):default("auto"):show_default(false)
   parser:option("--set", "set a parameter of the task; several values (n=1k,4k or n=2^10..2^20*4) "
     .. "are run one after the other"):argname("NAME=VALUE"):count("*")
+  parser:option("--knob", "choose the value of a knob (see perigee describe)")
+    :argname("NAME=VALUE"):count("*")
   parser:option("--seed",
     "base seed (default: a fresh one, said in the record)"):argname("N"):convert(seed)
   parser:option("--timeout", "seconds a kernel may run"):argname("S"):default("20")
@@ -75,6 +78,21 @@ function common.sets(given)
     set[name] = value
   end
   return set, order
+end
+
+--- NAME=VALUE texts of --knob as a table.
+-- @raise "invalid" when a knob is chosen twice
+function common.knobs(given)
+  local choice = {}
+  for _, text in ipairs(given or {}) do
+    local name, value = knobs.parse(text)
+    if choice[name] and choice[name] ~= value then
+      core.error("invalid", ("--knob gives %s two values: %s and %s"):format(name, choice[name],
+        value), "perigee tune tries several")
+    end
+    choice[name] = value
+  end
+  return choice
 end
 
 --- A judge's session and a progress line for parsed options.

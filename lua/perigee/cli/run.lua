@@ -5,6 +5,7 @@ local core = require "perigee.core"
 local catalogue = require "perigee.catalogue"
 local common = require "perigee.cli.common"
 local device = require "perigee.device"
+local keep = require "perigee.cli.keep"
 local params = require "perigee.params"
 local profile = require "perigee.profile"
 local report = require "perigee.report"
@@ -21,6 +22,7 @@ function run.configure(parser)
   parser:option("--sweep", "run a sweep of the task (see perigee describe)"):argname("NAME")
   parser:flag("--annotate", "sim:profile: the kernels' source with counters beside its lines")
   common.evaluation(parser, "0.5")
+  keep.configure(parser)
 end
 
 local function names_of(list)
@@ -57,7 +59,7 @@ local function prepare(options, how, purpose)
   return tasks
 end
 
-local function run_task(session, item, how, options, line)
+local function run_task(session, item, how, options, line, keeper)
   local status, task = 0, item.task
   local cells = task:select_cells(how.cells, how.set)
   local missing = how.cells and {} or task:missing_cells()
@@ -68,11 +70,13 @@ local function run_task(session, item, how, options, line)
     impls = names_of(task:select_impls(how.impls)), simulated = session.sim, out = common.out,
     missing = missing,
   })
-  local what = { cells = how.cells, impls = how.impls, set = how.set, points = item.points }
-  session:run(task, what, function(rec)
+  local what = { cells = how.cells, impls = how.impls, set = how.set, points = item.points,
+    knobs = how.knobs }
+  session:run(task, what, function(rec, extra)
     line:clear()
+    keeper:add(rec, extra)
     status = common.worse(status, verdict.status(rec.verdict))
-    if options.json then common.out(report.json(rec)) else view:add(rec) end
+    if options.json then common.out(report.json(keeper:shown(rec, extra))) else view:add(rec) end
     if not options.json and rec.counters and rec.counters.complete then
       profile.counters(rec, common.out)
       if options.annotate then profile.annotate(rec, common.out) end
@@ -96,16 +100,18 @@ function run.main(options)
     impls = common.names(options.impl, "--impl"), cells = common.names(options.cell, "--cell"),
   }
   how.set, how.order = common.sets(options.set)
+  how.knobs = common.knobs(options.knob)
   options.device = device.spec(options.device)
   local purpose = options.device:match("^sim") and "sim" or "default"
   local tasks = prepare(options, how, purpose)
+  local keeper <close> = keep.open(options, "run")
   local session <close>, line = common.session(options)
   local status = 0
   for i, item in ipairs(tasks) do
     if i > 1 and not options.json then common.out("") end
-    status = common.worse(status, run_task(session, item, how, options, line))
+    status = common.worse(status, run_task(session, item, how, options, line, keeper))
   end
-  return status
+  return keeper:status(status)
 end
 
 return run
