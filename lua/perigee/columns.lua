@@ -17,6 +17,21 @@ local function pad(text, size, right)
   return right and space .. text or text .. space
 end
 
+--- Words as lines of at most `width`. @treturn table lines; none for no words
+function columns.wrap(words, width)
+  local lines, line = {}, nil
+  for word in words:gmatch("%S+") do
+    if line and #line + 1 + #word > width then
+      lines[#lines + 1] = line
+      line = word
+    else
+      line = line and line .. " " .. word or word
+    end
+  end
+  lines[#lines + 1] = line
+  return lines
+end
+
 --- @tparam table list of {title=, width= at least, right = align right}
 -- @tparam[opt] table options {indent = spaces, gap = spaces between columns}
 function columns.new(list, options)

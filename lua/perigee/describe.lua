@@ -1,238 +1,249 @@
---- Everything a stranger needs to write a candidate for a task, as a table (--json) and as text.
+--- Everything a stranger needs to write a candidate for a task, as a table: `perigee describe
+-- --json`, and what describe_text prints.
 -- @module perigee.describe
 
 local core = require "perigee.core"
 local buffers = require "perigee.buffers"
 local case = require "perigee.case"
-local columns = require "perigee.columns"
+local errors = require "perigee.errors"
+local explain = require "perigee.explain"
 local files = require "perigee.files"
+local judge = require "perigee.judge"
 local params = require "perigee.params"
 local plan = require "perigee.plan"
 local skeleton = require "perigee.skeleton"
+local symbolic = require "perigee.symbolic"
 local timing = require "perigee.timing"
-local units = require "perigee.units"
 local validate = require "perigee.validate"
 
 local describe = {}
 
--- A small case shows the buffers; its seed is of no use to anybody.
-local function sample_case(task)
-  return case.make(task, task:resolve { purpose = "sim" }, 1)
+local SAMPLES = 5 -- cases whose shapes are compared
+
+-- Small cases show the buffers; their seed is of no use to anybody. The first is what the simulator
+-- runs.
+local function sample_cases(task, set)
+  local cases = { case.make(task, task:resolve { purpose = "sim", set = set }, 1) }
+  for index = 1, math.min(SAMPLES, params.check_count(task.params, set)) do
+    local p = task:resolve { purpose = "check", index = index, set = set }
+    cases[#cases + 1] = case.make(task, p, 1)
+  end
+  return cases
 end
 
-local function value_text(value)
+--- A value in words: lists with commas, floats with 9 digits.
+function describe.value(value)
   if type(value) == "table" then
     local parts = {}
-    for i, item in ipairs(value) do parts[i] = tostring(item) end
+    for i, item in ipairs(value) do parts[i] = describe.value(item) end
     return table.concat(parts, ", ")
   end
   if math.type(value) == "float" then return ("%.9g"):format(value) end
   return value == nil and "" or tostring(value)
 end
 
-local function options_text(options)
+--- "name = value, ..." in the order of names.
+function describe.settings(options, p)
   local parts = {}
   for _, name in ipairs(params.names(options)) do
     local value = options[name]
-    local text = type(value) == "function" and "depends on the parameters" or value_text(value)
-    parts[#parts + 1] = ("%s = %s"):format(name, text)
+    if type(value) == "function" then
+      local ok, result = pcall(value, p)
+      value = ok and result or "depends on the parameters"
+    end
+    parts[#parts + 1] = ("%s = %s"):format(name, describe.value(value))
   end
   return table.concat(parts, ", ")
 end
 
-local function validators_of(task)
-  local list = {}
-  for i, one in ipairs(validate.prepare(task)) do
-    list[i] = { name = one.name, options = options_text(one.options) }
+-- ---- what is judged ----
+
+-- What `close` would accept at a small size, found by judging the expected values themselves.
+local function tolerances(one)
+  local arrays = {}
+  for _, name in ipairs(one:checked_names()) do
+    arrays[name] = one:expected()[name]:cast(one.by_name[name].dtype)
+  end
+  local list = core.json_array {}
+  for _, check in ipairs(validate.run(one, arrays, 0).checks) do
+    local text = check.detail and check.detail:match("within ([^;]+)")
+    if text then list[#list + 1] = { name = check.name, text = text } end
   end
   return list
 end
+
+local function validators_of(task, one)
+  local list = core.json_array {}
+  for i, entry in ipairs(validate.prepare(task)) do
+    list[i] = { name = entry.name, options = describe.settings(entry.options, one.p) }
+    if entry.name == "close" then
+      local ok, found = errors.catch("invalid", tolerances, one)
+      list[i].tolerances = ok and found or nil
+    end
+  end
+  return list
+end
+
+-- ---- what the kernel gets ----
 
 -- What a buffer holds when the plan starts.
 local function contents_text(buffer)
   if buffer.role == "output" then return "garbage" end
   if buffer.role == "input" then return "data, read only" end
-  return buffer.fill and ("bytes 0x%02X"):format(buffer.fill) or "data"
+  if not buffer.fill then return "data" end
+  return buffer.fill == 0 and "zeros" or ("bytes 0x%02X"):format(buffer.fill)
 end
 
-local function buffer_list(one)
-  local list = {}
-  for i, buffer in ipairs(one.list) do
+local function bytes_of(buffer, extents)
+  if not extents then return nil end
+  local count = 1
+  for _, extent in ipairs(extents) do count = count * extent end
+  return buffer.count > 0 and count * (buffer.bytes // buffer.count)
+    or count * core.array(buffer.dtype, 1).nbytes
+end
+
+local function buffer_list(task, cases, p)
+  local list = core.json_array {}
+  for i, buffer in ipairs(cases[1].list) do
+    local texts, extents = symbolic.shape(task.params, cases, i, p)
     list[i] = {
-      name = buffer.name, role = buffer.role, dtype = buffer.dtype_name,
-      shape = core.json_array(buffer.shape), bytes = buffer.bytes,
-      before = contents_text(buffer), text = buffers.text(buffer),
+      name = buffer.name, role = buffer.role, dtype = buffer.dtype_name, shape = texts,
+      extents = core.json_array(extents or buffer.shape), bytes = bytes_of(buffer, extents),
+      before = contents_text(buffer), sim = buffers.text(buffer),
     }
   end
-  return core.json_array(list)
+  return list
 end
 
--- Scalar parameters of all signatures, each once, with their values in the sample case.
-local function scalar_list(task, one)
-  local args, list, seen = task:call("args", one.p) or {}, {}, {}
-  for _, parsed in ipairs(one.signatures) do
+-- Scalar parameters of the kernels that the plan launches, each once, with their values.
+local function scalar_list(task, signatures, p)
+  local args, list, seen = task:call("args", p) or {}, core.json_array {}, {}
+  for _, parsed in ipairs(signatures) do
     for _, param in ipairs(parsed.params) do
       if not param.pointer and not seen[param.name] then
         seen[param.name] = true
         local value = args[param.name]
-        if value == nil then value = one.p[param.name] end
+        if value == nil then value = p[param.name] end
         list[#list + 1] = { name = param.name, type = param.type, value = value }
       end
     end
   end
-  return core.json_array(list)
+  return list
 end
 
-local function launch_text(step)
-  if step.memset then return ("set %d bytes to %d"):format(step.bytes, step.byte) end
-  if step.copy then return ("copy %d bytes"):format(step.bytes) end
-  local text = ("%s<<<(%s), (%s)>>>"):format(step.launch, table.concat(step.grid, ", "),
-    table.concat(step.block, ", "))
-  if step.shared > 0 then text = text .. (" with %d bytes of shared memory"):format(step.shared) end
-  return text
+-- A plan's step in a line; sizes of memsets are those of the buffers.
+local function step_text(step, names)
+  if step.launch then
+    local text = ("%s<<<(%s), (%s)>>>"):format(step.launch, table.concat(step.grid, ", "),
+      table.concat(step.block, ", ")):gsub(", 1, 1%)", ")"):gsub(", 1%)", ")")
+    text = text:gsub("%((%d+)%)", "%1")
+    if (step.shared or 0) > 0 then
+      text = text .. (" with %d bytes of shared memory"):format(step.shared)
+    end
+    return step.cooperative and text .. ", cooperative" or text
+  end
+  if step.memset then
+    return ("set %s to bytes 0x%02X"):format(names[step.memset] or "?", step.byte or 0)
+  end
+  if step.copy then
+    return ("copy %s to %s"):format(names[step.copy[2]] or "?", names[step.copy[1]] or "?")
+  end
+  return "repeat until a flag is set"
 end
 
-local function launches(task, one)
+-- The default plan's steps for parameters `p`, with the buffers of a small case.
+local function plan_of(task, one, p)
+  local steps = plan.build(task, { where = task.where }, p, one.list)
+  local names, list = {}, core.json_array {}
+  for _, buffer in ipairs(one.list) do names[buffer.index] = buffer.name end
+  for i, step in ipairs(steps) do list[i] = step_text(step, names) end
+  return list, plan.kernels(steps)
+end
+
+-- The signatures of the kernels that the default plan launches: what a candidate must define.
+local function wanted(signatures, names)
   local list = {}
-  local steps = plan.build(task, { where = task.where }, one.p, one.list)
-  for i, step in ipairs(steps) do list[i] = launch_text(step) end
-  return core.json_array(list)
+  for _, parsed in ipairs(signatures) do
+    for _, name in ipairs(names) do
+      if name == parsed.name then list[#list + 1] = parsed end
+    end
+  end
+  return #list > 0 and list or signatures
 end
+
+-- Compulsory work at the default size, where it follows from the parameters alone.
+local function work_of(task, p)
+  local ok, work = errors.catch("invalid", task.call, task, "work", p, {}, {})
+  return ok and work or nil
+end
+
+-- ---- the rest ----
 
 local function param_list(task)
-  local list = {}
+  local list = core.json_array {}
   for i, name in ipairs(params.names(task.params)) do
     local decl = task.params[name]
     list[i] = {
       name = name, type = decl.type, default = decl.default, check = decl.check, sim = decl.sim,
-      range = params.range_text(decl), doc = decl.doc,
+      range = params.range_text(decl), variant = decl.variant, doc = decl.doc,
+      only = decl.only and params.only_text(decl.only) or nil,
     }
   end
-  return core.json_array(list)
+  return list
 end
 
 local function impl_list(task)
-  local list = {}
+  local list = core.json_array {}
   for i, impl in ipairs(task.impls) do
     list[i] = { name = impl.name, lang = impl[1] or impl.lang, file = impl[2] or impl.file,
-      doc = impl.doc }
+      doc = impl.doc, only = impl.only and params.only_text(impl.only) or nil }
   end
-  return core.json_array(list)
+  return list
+end
+
+local function named(list)
+  local result = core.json_array {}
+  for i, one in ipairs(list) do
+    result[i] = { name = one.name, axis = one.axis, set = one.set, doc = one.doc }
+  end
+  return result
+end
+
+local function texts_of(signatures)
+  local texts = core.json_array {}
+  for i, parsed in ipairs(signatures) do texts[i] = parsed.text end
+  return texts
 end
 
 --- The description as a table.
-function describe.table(task)
-  local one = sample_case(task)
-  local method, batch = timing.method_of(task, one.p)
-  local cells = {}
-  for i, cell in ipairs(task.cells) do
-    cells[i] = { name = cell.name, axis = cell.axis, set = cell.set, doc = cell.doc }
-  end
-  local signatures = {}
-  for i, parsed in ipairs(one.signatures) do signatures[i] = parsed.text end
+-- @tparam table task
+-- @tparam[opt] table set {name = value or text}: the contract of these parameters
+function describe.table(task, set)
+  local cases = sample_cases(task, set)
+  local one, p = cases[1], task:resolve { purpose = "default", set = set }
+  local method, batch = timing.method_of(task, p)
+  local launch, kernels = plan_of(task, one, p)
+  local signatures = wanted(one.signatures, kernels)
+  local checks = params.check_count(task.params, set)
+  local own = task.own_layout
   return {
     name = task.name, category = task.category, level = task.level, doc = task.doc,
-    file = files.shown(task.file or "?"),
-    kernel = core.json_array(signatures), params = param_list(task), cells = core.json_array(cells),
-    buffers = buffer_list(one), scalars = scalar_list(task, one), launch = launches(task, one),
-    shown_at = params.brief(one.p, task.params),
-    validate = core.json_array(validators_of(task)), time = { method = method, batch = batch },
-    impls = impl_list(task), skeleton = skeleton.text(one),
-    check = ("perigee check %s FILE.cu"):format(task.name),
+    file = files.shown(task.file or task.where or "?"),
+    kernel = texts_of(signatures), other_kernels = texts_of(one.signatures),
+    params = param_list(task), cells = named(task.cells), sweeps = named(task.sweeps),
+    variants = core.json_array(task.variants),
+    buffers = buffer_list(task, cases, p), scalars = scalar_list(task, signatures, p),
+    launch = launch, default_at = params.brief(p, task.params, "default"),
+    sim_at = params.brief(one.p, task.params, "sim"),
+    checks = { sizes = checks, seeds = judge.CHECK_SEEDS, cases = checks * judge.CHECK_SEEDS + 1 },
+    validate = validators_of(task, one), work = work_of(task, p),
+    time = { method = method, batch = batch, text = explain.METHODS[method] },
+    own_layout = type(own) == "table" and core.json_array(own) or own or false,
+    impls = impl_list(task), skeleton = skeleton.text(one, signatures),
+    check = ("perigee check %s FILE.cu"):format(task.name)
+      .. (set and next(set) and " --set " .. describe.settings(set, p):gsub(" = ", "="):gsub(", ",
+        " --set ") or ""),
   }
-end
-
-local function indented(text)
-  return (text:gsub("^%s*\n", ""):gsub("%s+$", ""):gsub("([^\n]+)", "  %1"))
-end
-
-local function section(out, title)
-  out("")
-  out(title)
-end
-
-local function say_params(d, out)
-  if #d.params == 0 then return end
-  section(out,
-    "Parameters (default: on a GPU; check: sizes of `perigee check`; sim: on the simulator)")
-  local rows = {}
-  for i, p in ipairs(d.params) do
-    rows[i] = { p.name, p.type, value_text(p.default), value_text(p.check), value_text(p.sim),
-      p.range, p.doc }
-  end
-  out(columns.text({ { title = "name" }, { title = "type" }, { title = "default", right = true },
-    { title = "check" }, { title = "sim" }, { title = "range" }, { title = "meaning" } }, rows))
-end
-
-local function say_buffers(d, out)
-  section(out, ("Buffers (sizes at %s)"):format(d.shown_at))
-  local rows = {}
-  for i, b in ipairs(d.buffers) do
-    rows[i] = { b.name, b.role, b.text, units.bytes(b.bytes), b.before }
-  end
-  out(columns.text({ { title = "name" }, { title = "role" }, { title = "elements" },
-    { title = "size", right = true }, { title = "before the run" } }, rows))
-  out("  Inputs must not be written. State is reset before each run. Outputs hold garbage before")
-  out("  each run: every element must be written.")
-end
-
-local function say_scalars(d, out)
-  if #d.scalars == 0 then return end
-  section(out, ("Scalars (values at %s)"):format(d.shown_at))
-  local rows = {}
-  for i, s in ipairs(d.scalars) do rows[i] = { s.name, s.type, value_text(s.value) } end
-  out(columns.text({ { title = "name" }, { title = "type" }, { title = "value" } }, rows))
-end
-
-local function say_cells(d, out)
-  if #d.cells == 0 then return end
-  section(out, "Cells (perigee run does all, --cell A,B some)")
-  local rows = {}
-  for i, cell in ipairs(d.cells) do
-    rows[i] = { cell.name, cell.axis, options_text(cell.set or {}) }
-  end
-  out(columns.text({ { title = "cell" }, { title = "axis" }, { title = "sets" } }, rows))
-end
-
-local function say_judging(d, out)
-  section(out, "Judging")
-  for _, one in ipairs(d.validate) do
-    local options = one.options ~= "" and (" (%s)"):format(one.options) or ""
-    out(("  validator %s%s"):format(one.name, options))
-  end
-  out(("  timed %s%s, after the results were found right"):format(d.time.method,
-    d.time.method == "batch" and (" of %d launches"):format(d.time.batch) or ""))
-end
-
---- Print the description.
--- @tparam table task
--- @tparam function out called with each line
-function describe.print(task, out)
-  local d = describe.table(task)
-  out(("%s  (category %s, level %s, %s)"):format(d.name, d.category, d.level, d.file))
-  out("")
-  if d.doc ~= "" then out(indented(d.doc)) end
-  section(out, "Contract")
-  for _, text in ipairs(d.kernel) do out("  " .. text) end
-  say_buffers(d, out)
-  say_scalars(d, out)
-  section(out, ("Launch (at %s)"):format(d.shown_at))
-  for _, text in ipairs(d.launch) do out("  " .. text) end
-  say_params(d, out)
-  say_cells(d, out)
-  say_judging(d, out)
-  if #d.impls > 0 then
-    section(out, "Implementations")
-    local rows = {}
-    for i, impl in ipairs(d.impls) do rows[i] = { impl.name, impl.lang, impl.file, impl.doc } end
-    out(columns.text({ { title = "name" }, { title = "language" }, { title = "file" },
-      { title = "" } }, rows))
-  end
-  section(out, ("A file to start from (perigee describe %s --skeleton > mine.cu)"):format(d.name))
-  out("")
-  out(indented(d.skeleton))
-  section(out, "Check it")
-  out("  " .. d.check)
 end
 
 return describe

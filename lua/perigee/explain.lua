@@ -5,7 +5,8 @@ local units = require "perigee.units"
 
 local explain = {}
 
-local METHODS = {
+--- What a method of timing does, in words.
+explain.METHODS = {
   cold = "cold: the GPU's L2 cache is emptied before every sample",
   hot = "hot: the caches hold what the sample before left",
   batch = "batch: several launches, each on fresh state; their time divided by their number",
@@ -111,7 +112,7 @@ end
 function explain.timed_legend(rec, base)
   local lines = {
     "median        time of one run, by the GPU's own clock",
-    "              " .. (METHODS[rec.time.method] or rec.time.method),
+    "              " .. (explain.METHODS[rec.time.method] or rec.time.method),
     "95% interval  where the true median lies with 95% certainty",
     "samples       timed runs; each wrote its own output, checked at random in between",
   }

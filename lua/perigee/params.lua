@@ -36,7 +36,8 @@ end
 -- A limit as people write it: 2^30 rather than 1073741824.
 local function limit_text(limit)
   local whole = math.tointeger(limit)
-  if not whole or whole < 4096 or whole & (whole - 1) ~= 0 then return tostring(limit) end
+  if not whole then return math.type(limit) == "float" and ("%.9g"):format(limit) or limit end
+  if whole < 4096 or whole & (whole - 1) ~= 0 then return ("%d"):format(whole) end
   local power = 0
   while 1 << power < whole do power = power + 1 end
   return ("2^%d"):format(power)

@@ -1,9 +1,12 @@
 --- A CUDA C++ file that compiles and has a task's contract: what a candidate starts from.
 -- @module perigee.skeleton
 
+local columns = require "perigee.columns"
 local signature = require "perigee.signature"
 
 local skeleton = {}
+
+local WIDTH = 96 -- of a line, before it is broken
 
 -- Struct types that the buffers hold, each once, in order.
 local function structs_of(case)
@@ -47,16 +50,19 @@ end
 
 --- The file's text.
 -- @tparam table case any case of the task: only its buffers' types are used
-function skeleton.text(case)
+-- @tparam[opt] table signatures of the kernels to define (default: all of the contract)
+function skeleton.text(case, signatures)
+  signatures = signatures or case.signatures
   local task = case.task
-  local lines = { ("// %s: %s"):format(task.name, task:summary()) }
-  for _, header in ipairs(headers_of(case.signatures)) do lines[#lines + 1] = header end
+  local lines = columns.wrap(("%s: %s"):format(task.name, task:summary()), WIDTH)
+  for i, line in ipairs(lines) do lines[i] = "// " .. line end
+  for _, header in ipairs(headers_of(signatures)) do lines[#lines + 1] = header end
   for _, struct in ipairs(structs_of(case)) do
     lines[#lines + 1] = ""
     lines[#lines + 1] = struct.fields and skeleton.struct(struct.name, struct.fields)
       or ("struct %s;"):format(struct.name)
   end
-  for _, parsed in ipairs(case.signatures) do
+  for _, parsed in ipairs(signatures) do
     lines[#lines + 1] = ""
     lines[#lines + 1] = signature.render(parsed) .. " {"
     lines[#lines + 1] = "  // your code here; this is thread blockIdx.x * blockDim.x + threadIdx.x"

@@ -5,6 +5,7 @@ local core = require "perigee.core"
 local catalogue = require "perigee.catalogue"
 local common = require "perigee.cli.common"
 local describe = require "perigee.describe"
+local describe_text = require "perigee.describe_text"
 
 local command = {}
 
@@ -18,14 +19,15 @@ end
 
 --- @treturn integer 0
 function command.main(options)
+  local set = common.sets(options.set)
   for i, task in ipairs(catalogue.find(options.task)) do
     if options.json then
-      common.out(core.json_encode(describe.table(task)))
+      common.out(core.json_encode(describe.table(task, set)))
     elseif options.skeleton then
-      io.stdout:write(describe.table(task).skeleton)
+      io.stdout:write(describe.table(task, set).skeleton)
     else
       if i > 1 then common.out("") end
-      describe.print(task, common.out)
+      describe_text.print(task, common.out, set)
     end
   end
   return 0

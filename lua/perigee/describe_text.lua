@@ -1,0 +1,193 @@
+--- `perigee describe` for people: the table of perigee.describe in sections of at most 100 columns.
+-- @module perigee.describe_text
+
+local columns = require "perigee.columns"
+local describe = require "perigee.describe"
+local units = require "perigee.units"
+
+local text = {}
+
+local WIDTH = 100
+
+local function indented(block)
+  return (block:gsub("^%s*\n", ""):gsub("%s+$", ""):gsub("([^\n]+)", "  %1"))
+end
+
+local function say_wrapped(out, head, words)
+  for i, line in ipairs(columns.wrap(words, WIDTH - #head)) do
+    out((i == 1 and head or (" "):rep(#head)) .. line)
+  end
+end
+
+local function section(out, title)
+  out("")
+  out(title)
+end
+
+-- A table whose last column is prose: it is wrapped into what the others leave.
+local function say_table(out, titles, rows)
+  local list, used = {}, 2
+  for i, title in ipairs(titles) do
+    local width = #title.title
+    for _, row in ipairs(rows) do width = math.max(width, utf8.len(row[i] or "") or 0) end
+    list[i] = { title = title.title, right = title.right, width = i < #titles and width or nil }
+    if i < #titles then used = used + width + 2 end
+  end
+  local room = math.max(24, WIDTH - used)
+  local set = columns.new(list)
+  out(set:header())
+  for _, row in ipairs(rows) do
+    local lines = columns.wrap(row[#titles] or "", room)
+    row[#titles] = lines[1]
+    out(set:row(row))
+    for i = 2, #lines do out(set:row { [#titles] = lines[i] }) end
+  end
+end
+
+local function say_buffers(d, out)
+  section(out, "Buffers (sizes at the defaults of the parameters)")
+  local rows = {}
+  for i, b in ipairs(d.buffers) do
+    rows[i] = { b.name, b.role, ("%s[%s]"):format(b.dtype, table.concat(b.shape, ", ")),
+      b.bytes and units.bytes(b.bytes) or "", b.before }
+  end
+  say_table(out, { { title = "name" }, { title = "role" }, { title = "elements" },
+    { title = "size", right = true }, { title = "before the run" } }, rows)
+  local seen, notes = {}, {}
+  for _, b in ipairs(d.buffers) do seen[b.role] = true end
+  if seen.input then notes[#notes + 1] = "Inputs must not be written." end
+  if seen.state then notes[#notes + 1] = "State is reset, untimed, before each run." end
+  if seen.output then
+    notes[#notes + 1] = "Outputs hold garbage before each run: every element must be written."
+  end
+  say_wrapped(out, "  ", table.concat(notes, " "))
+end
+
+local function say_launch(d, out)
+  section(out, "Launch (at the defaults; a candidate may bring its own plan)")
+  for _, line in ipairs(d.launch) do out("  " .. line) end
+  local parts = {}
+  for i, s in ipairs(d.scalars) do
+    parts[i] = ("%s = %s"):format(s.name, describe.value(s.value))
+  end
+  if #parts > 0 then say_wrapped(out, "  scalars: ", table.concat(parts, ", ")) end
+end
+
+-- Where sim says nothing of its own, the last of check is used.
+local function say_params(d, out)
+  if #d.params == 0 then return end
+  section(out, "Parameters (check: sizes of `perigee check`; sim: on the simulator)")
+  local rows = {}
+  for i, p in ipairs(d.params) do
+    local parts = { p.doc }
+    if p.variant then parts[#parts + 1] = "each choice is a contract" end
+    if not p.range:match("^any ") then parts[#parts + 1] = p.range end
+    if p.only then parts[#parts + 1] = "where " .. p.only end
+    rows[i] = { p.name, describe.value(p.default), describe.value(p.check), describe.value(p.sim),
+      table.concat(parts, "; ") }
+  end
+  say_table(out, { { title = "name" }, { title = "default", right = true }, { title = "check" },
+    { title = "sim" }, { title = "meaning and range" } }, rows)
+end
+
+local FEW = 8
+
+-- Few cells with what they set, many by name, a line an axis.
+local function say_cells(d, out)
+  if #d.cells == 0 then return end
+  section(out, ("Cells (perigee run %s does all, --cell A,B some)"):format(d.name))
+  if #d.cells <= FEW then
+    for _, cell in ipairs(d.cells) do
+      say_wrapped(out, ("  %s: "):format(cell.name), describe.settings(cell.set or {}))
+    end
+    return
+  end
+  local axes, by_axis = {}, {}
+  for _, cell in ipairs(d.cells) do
+    local axis = cell.axis or "cells"
+    if not by_axis[axis] then
+      by_axis[axis] = {}
+      axes[#axes + 1] = axis
+    end
+    table.insert(by_axis[axis], cell.name)
+  end
+  for _, axis in ipairs(axes) do
+    say_wrapped(out, ("  %s: "):format(axis), table.concat(by_axis[axis], ", "))
+  end
+end
+
+local function say_sweeps(d, out)
+  if #d.sweeps == 0 then return end
+  section(out, ("Sweeps (perigee run %s --sweep NAME)"):format(d.name))
+  for _, one in ipairs(d.sweeps) do
+    say_wrapped(out, ("  %s: "):format(one.name), describe.settings(one.set)
+      .. (one.doc and " -- " .. one.doc or ""))
+  end
+end
+
+local function say_judging(d, out)
+  section(out, "Judging")
+  say_wrapped(out, "  ", ("%d size%s with %d seeds each, then the timed size; sim:check looks at "
+    .. "every access, too"):format(d.checks.sizes, d.checks.sizes == 1 and "" or "s",
+    d.checks.seeds))
+  for _, one in ipairs(d.validate) do
+    local options = one.options ~= "" and (" (%s)"):format(one.options) or ""
+    out(("  validator %s%s"):format(one.name, options))
+    for _, t in ipairs(one.tolerances or {}) do
+      say_wrapped(out, "    ", ("%s: within %s, at the simulator's size"):format(t.name, t.text))
+    end
+  end
+  say_wrapped(out, "  timed ", d.time.text or d.time.method)
+  if d.own_layout then
+    say_wrapped(out, "  ", "own layout: a candidate may keep its own and export canonical outputs, "
+      .. "untimed" .. (type(d.own_layout) == "table" and ": " .. table.concat(d.own_layout, ", ")
+      or ""))
+  end
+  local work, parts = d.work or {}, {}
+  if work.bytes then parts[#parts + 1] = units.bytes(work.bytes) .. " moved" end
+  if work.flops then parts[#parts + 1] = units.count(work.flops) .. " operations" end
+  if work.items then parts[#parts + 1] = units.count(work.items) .. " items" end
+  if #parts > 0 then
+    say_wrapped(out, "  ", "work that no candidate can avoid, at the defaults: "
+      .. table.concat(parts, ", "))
+  end
+end
+
+local function say_impls(d, out)
+  if #d.impls == 0 then return end
+  section(out, "Implementations that come with it")
+  local rows = {}
+  for i, impl in ipairs(d.impls) do
+    local doc = impl.doc or ""
+    if impl.only then doc = doc .. (" (only %s)"):format(impl.only) end
+    rows[i] = { impl.name, impl.lang, impl.file, doc }
+  end
+  say_table(out, { { title = "name" }, { title = "language" }, { title = "file" },
+    { title = "" } }, rows)
+end
+
+--- Print the description.
+-- @tparam table task
+-- @tparam function out called with each line
+-- @tparam[opt] table set {name = value}: the contract of these parameters
+function text.print(task, out, set)
+  local d = describe.table(task, set)
+  out(("%s  (category %s, level %s, %s)"):format(d.name, d.category, d.level, d.file))
+  out("")
+  if d.doc ~= "" then out(indented(d.doc)) end
+  section(out, ("Contract (a file to start from: perigee describe %s --skeleton > mine.cu)"):format(
+    d.name))
+  out("")
+  out(indented(d.skeleton))
+  say_buffers(d, out)
+  say_launch(d, out)
+  say_params(d, out)
+  say_cells(d, out)
+  say_sweeps(d, out)
+  say_judging(d, out)
+  say_impls(d, out)
+  section(out, "Check it")
+  out("  " .. d.check)
+end
+
+return text
