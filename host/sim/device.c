@@ -668,7 +668,8 @@ pg_code pg_sim_open(const pg_sim_options *options, pg_device **out, pg_error *er
   d->base.ops = &OPS;
   d->options = *options;
   pg_code code = sim_memory_new(&d->memory, error);
-  if (!code && options->mode == PG_SIM_CHECK) code = sim_memory_watch(d->memory, error);
+  if (!code && options->mode == PG_SIM_CHECK)
+    code = sim_memory_watch(d->memory, options->race_bytes, error);
   if (code) {
     sim_memory_free(d->memory);
     free(d);

@@ -1,8 +1,9 @@
 /* Device memory of the simulator: allocations in one reserved region, and the range table.
- * Addresses are handed out upwards and not reused while the region lasts, so that a stale pointer
- * is told. */
+ * Addresses are handed out upwards, round after round through the region, so that a freed place is
+ * used again as late as can be and a stale pointer is told. */
 #include "memory.h"
 
+#include "../available.h"
 #include "shadow.h"
 
 #include <stdio.h>
@@ -72,15 +73,18 @@ void sim_ranges_free(sim_ranges *ranges) {
 
 typedef struct allocation {
   uint64_t base, bytes;
-  bool freed;
-  bool named; /* kernels may only touch its named parts */
+  uint64_t serial; /* 1, 2, ... in the order in which they were made */
+  bool freed;      /* the record is kept to tell stale pointers */
+  bool named;      /* kernels may only touch its named parts */
 } allocation;
 
 struct sim_memory {
   uint8_t *region;
-  uint64_t region_bytes, used, live, limit;
-  allocation *items; /* sorted by base: addresses only grow */
+  uint64_t region_bytes, live, limit;
+  uint64_t next;     /* where the next allocation is looked for: an offset in the region */
+  allocation *items; /* sorted by base */
   size_t count, capacity;
+  uint64_t serial;
   sim_ranges names;   /* named parts; each owns its name */
   sim_shadow *shadow; /* sim:check, else NULL */
 };
@@ -90,9 +94,13 @@ static const uint64_t REGION_BYTES = 1ull << 40;
 /* Distance between allocations: a far miss must not land in a neighbour. */
 static const uint64_t GAP_BYTES = 1ull << 20;
 
-static uint64_t physical_bytes(void) {
-  long pages = sysconf(_SC_PHYS_PAGES), size = sysconf(_SC_PAGESIZE);
-  return pages > 0 && size > 0 ? (uint64_t)pages * (uint64_t)size : 1ull << 30;
+/* A freed allocation is remembered until so many were made since. */
+enum { REMEMBERED = 4096 };
+
+/* So many tenths of what the machine, or its container, has. */
+static uint64_t share(int tenths) {
+  size_t total = pg_total_memory();
+  return total == SIZE_MAX ? 1ull << 30 : total / 10 * (uint64_t)tenths;
 }
 
 pg_code sim_memory_new(sim_memory **out, pg_error *error) {
@@ -112,7 +120,7 @@ pg_code sim_memory_new(sim_memory **out, pg_error *error) {
     pg_fail(error, PG_MEMORY, "no address space for the simulator's device memory");
     return pg_hint(error, "raise the limit on virtual memory (ulimit -v)");
   }
-  m->limit = physical_bytes() / 4 * 3;
+  m->limit = share(7);
   *out = m;
   return PG_OK;
 }
@@ -137,39 +145,8 @@ static uint64_t round_up(uint64_t value, uint64_t unit) {
   return (value + unit - 1) / unit * unit;
 }
 
-pg_code sim_memory_alloc(sim_memory *m, uint64_t bytes, uint64_t *out, pg_error *error) {
-  *out = 0;
-  if (bytes == 0) return pg_fail(error, PG_RANGE, "an allocation of 0 bytes");
-  if (bytes > m->limit - m->live || bytes > m->region_bytes - m->used ||
-      round_up(bytes, 4096) + GAP_BYTES > m->region_bytes - m->used) {
-    return pg_fail(error, PG_MEMORY, "%llu bytes of device memory asked, %llu of %llu are free",
-                   (unsigned long long)bytes, (unsigned long long)(m->limit - m->live),
-                   (unsigned long long)m->limit);
-  }
-  if (m->count == m->capacity) {
-    size_t capacity = m->capacity ? m->capacity * 2 : 64;
-    allocation *items = realloc(m->items, capacity * sizeof *items);
-    if (!items) return pg_fail(error, PG_MEMORY, "no memory for an allocation record");
-    m->items = items;
-    m->capacity = capacity;
-  }
-  uint8_t *at = m->region + m->used + GAP_BYTES / 2;
-  uint64_t mapped = round_up(bytes, 4096);
-  if (mprotect(at, mapped, PROT_READ | PROT_WRITE) != 0) {
-    return pg_fail(error, PG_MEMORY, "the system refused %llu bytes of device memory",
-                   (unsigned long long)bytes);
-  }
-  /* A kernel's accesses are scattered: large pages spare most misses of the address translation. */
-  madvise(at, mapped, MADV_HUGEPAGE);
-  m->items[m->count++] = (allocation){.base = (uint64_t)(uintptr_t)at, .bytes = bytes};
-  m->used += mapped + GAP_BYTES;
-  m->live += bytes;
-  *out = (uint64_t)(uintptr_t)at;
-  return PG_OK;
-}
-
-/* The last allocation that starts at or below address, live or freed. */
-static allocation *find(const sim_memory *m, uint64_t address) {
+/* Index of the first allocation that starts above address. */
+static size_t above(const sim_memory *m, uint64_t address) {
   size_t low = 0, high = m->count;
   while (low < high) {
     size_t middle = (low + high) / 2;
@@ -178,7 +155,105 @@ static allocation *find(const sim_memory *m, uint64_t address) {
     else
       high = middle;
   }
-  return low ? &m->items[low - 1] : NULL;
+  return low;
+}
+
+/* The last allocation that starts at or below address, live or freed. */
+static allocation *find(const sim_memory *m, uint64_t address) {
+  size_t i = above(m, address);
+  return i ? &m->items[i - 1] : NULL;
+}
+
+/* An allocation takes whole pages and half a gap on both sides. */
+static uint64_t mapped(uint64_t bytes) {
+  return round_up(bytes, 4096);
+}
+
+static uint64_t offset_of(const sim_memory *m, const allocation *a) {
+  return a->base - (uint64_t)(uintptr_t)m->region - GAP_BYTES / 2;
+}
+
+static uint64_t end_of(const sim_memory *m, const allocation *a) {
+  return offset_of(m, a) + mapped(a->bytes) + GAP_BYTES;
+}
+
+/* The first offset from `from` on where `need` bytes hold no live allocation; UINT64_MAX: none. */
+static uint64_t find_room(const sim_memory *m, uint64_t from, uint64_t need) {
+  uint64_t at = from, start = (uint64_t)(uintptr_t)m->region + from;
+  size_t first = above(m, start);
+  for (size_t i = first ? first - 1 : 0; i < m->count; i++) {
+    const allocation *a = &m->items[i];
+    if (a->freed || end_of(m, a) <= at) continue;
+    if (offset_of(m, a) >= at + need) return at;
+    at = end_of(m, a);
+  }
+  return at <= m->region_bytes && m->region_bytes - at >= need ? at : UINT64_MAX;
+}
+
+/* Drop the records of what was freed long ago, or lay in [begin, end). */
+static void forget_freed(sim_memory *m, uint64_t begin, uint64_t end) {
+  size_t kept = 0;
+  for (size_t i = 0; i < m->count; i++) {
+    allocation a = m->items[i];
+    bool overlaps = offset_of(m, &a) < end && begin < end_of(m, &a);
+    if (a.freed && (overlaps || a.serial + REMEMBERED < m->serial)) continue;
+    m->items[kept++] = a;
+  }
+  m->count = kept;
+}
+
+/* Enter an allocation at an offset without live ones. */
+static pg_code enter(sim_memory *m, uint64_t offset, uint64_t bytes, pg_error *error) {
+  uint64_t base = (uint64_t)(uintptr_t)m->region + offset + GAP_BYTES / 2;
+  uint64_t end = offset + mapped(bytes) + GAP_BYTES;
+  size_t at = above(m, base);
+  bool among = at < m->count || (at && end_of(m, &m->items[at - 1]) > offset);
+  if (among || m->count == m->capacity) forget_freed(m, offset, end);
+  if (m->count == m->capacity) {
+    size_t capacity = m->capacity ? m->capacity * 2 : 64;
+    allocation *items = realloc(m->items, capacity * sizeof *items);
+    if (!items) return pg_fail(error, PG_MEMORY, "no memory for an allocation record");
+    m->items = items;
+    m->capacity = capacity;
+  }
+  at = above(m, base);
+  memmove(m->items + at + 1, m->items + at, (m->count - at) * sizeof *m->items);
+  m->items[at] = (allocation){.base = base, .bytes = bytes, .serial = ++m->serial};
+  m->count++;
+  m->next = end;
+  return PG_OK;
+}
+
+static pg_code refuse(const sim_memory *m, uint64_t bytes, pg_error *error) {
+  return pg_fail(error, PG_MEMORY, "%llu bytes of device memory asked, %llu of %llu are free",
+                 (unsigned long long)bytes, (unsigned long long)(m->limit - m->live),
+                 (unsigned long long)m->limit);
+}
+
+pg_code sim_memory_alloc(sim_memory *m, uint64_t bytes, uint64_t *out, pg_error *error) {
+  *out = 0;
+  if (bytes == 0) return pg_fail(error, PG_RANGE, "an allocation of 0 bytes");
+  if (bytes > m->limit - m->live) return refuse(m, bytes, error);
+  uint64_t need = mapped(bytes) + GAP_BYTES, offset = find_room(m, m->next, need);
+  if (offset == UINT64_MAX) offset = find_room(m, 0, need);
+  if (offset == UINT64_MAX) {
+    pg_fail(error, PG_MEMORY, "no room for %llu bytes in the %llu bytes of address space",
+            (unsigned long long)bytes, (unsigned long long)m->region_bytes);
+    return pg_hint(error, "every allocation takes 1 MiB more than its size; make fewer, or free");
+  }
+  void *at = m->region + offset + GAP_BYTES / 2;
+  if (mprotect(at, mapped(bytes), PROT_READ | PROT_WRITE) != 0) {
+    pg_fail(error, PG_MEMORY, "the system refused %llu bytes of device memory",
+            (unsigned long long)bytes);
+    return pg_hint(error, "each live allocation takes two mappings of sysctl vm.max_map_count");
+  }
+  /* A kernel's accesses are scattered: large pages spare most misses of the address translation. */
+  madvise(at, mapped(bytes), MADV_HUGEPAGE);
+  pg_code code = enter(m, offset, bytes, error);
+  if (code) return code;
+  m->live += bytes;
+  *out = (uint64_t)(uintptr_t)at;
+  return PG_OK;
 }
 
 static bool inside(const allocation *a, uint64_t address, uint64_t bytes) {
@@ -204,9 +279,10 @@ pg_code sim_memory_release(sim_memory *m, uint64_t address, pg_error *error) {
     return pg_fail(error, PG_RANGE, "0x%llx is not the start of a live allocation",
                    (unsigned long long)address);
   }
-  void *at = (void *)(uintptr_t)a->base;
-  madvise(at, round_up(a->bytes, 4096), MADV_DONTNEED);
-  mprotect(at, round_up(a->bytes, 4096), PROT_NONE);
+  /* A new mapping, which joins those around it: their number is limited. */
+  if (mmap((void *)(uintptr_t)a->base, mapped(a->bytes), PROT_NONE,
+           MAP_FIXED | MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0) == MAP_FAILED)
+    return pg_fail(error, PG_MEMORY, "the system did not take back device memory");
   if (a->named) forget_names(m, a);
   if (m->shadow) sim_shadow_drop(m->shadow, a->base, a->bytes);
   a->freed = true;
@@ -230,8 +306,10 @@ pg_code sim_memory_name(sim_memory *m, uint64_t start, uint64_t bytes, const cha
   return code;
 }
 
-pg_code sim_memory_watch(sim_memory *m, pg_error *error) {
-  return sim_shadow_new((uint64_t)(uintptr_t)m->region, m->region_bytes, &m->shadow, error);
+pg_code sim_memory_watch(sim_memory *m, uint64_t race_bytes, pg_error *error) {
+  m->limit = share(5);
+  return sim_shadow_new((uint64_t)(uintptr_t)m->region, m->region_bytes,
+                        race_bytes ? race_bytes : share(3), &m->shadow, error);
 }
 
 sim_shadow *sim_memory_shadow(const sim_memory *m) {

@@ -52,8 +52,9 @@ pg_code sim_memory_name(sim_memory *memory, uint64_t start, uint64_t bytes, cons
 /* Host-side access: PG_RANGE unless [address, address + bytes) lies in one live allocation. */
 pg_code sim_memory_check(const sim_memory *memory, uint64_t address, uint64_t bytes,
                          pg_error *error);
-/* sim:check: from now on remember which bytes were written. */
-pg_code sim_memory_watch(sim_memory *memory, pg_error *error);
+/* sim:check: from now on remember which bytes were written; what races take is at most
+ * `race_bytes`, 0: three tenths of the machine's. Leaves less for allocations. */
+pg_code sim_memory_watch(sim_memory *memory, uint64_t race_bytes, pg_error *error);
 struct sim_shadow *sim_memory_shadow(const sim_memory *memory); /* NULL when not watched */
 /* Copy of the kernel-visible ranges, sorted. */
 pg_code sim_memory_ranges(const sim_memory *memory, sim_ranges *out, pg_error *error);

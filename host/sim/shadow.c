@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <unistd.h>
 
 typedef _Atomic(sim_page *) page_slot;
 
@@ -43,18 +42,13 @@ void sim_bits_set(uint64_t *bits, uint64_t first, uint64_t count, bool value) {
 
 /* ---- pages ---- */
 
-static uint64_t memory_limit(void) {
-  long pages = sysconf(_SC_PHYS_PAGES), size = sysconf(_SC_PAGESIZE);
-  if (pages <= 0 || size <= 0) return 1ull << 30;
-  return (uint64_t)pages * (uint64_t)size / 3;
-}
-
-pg_code sim_shadow_new(uint64_t base, uint64_t bytes, sim_shadow **out, pg_error *error) {
+pg_code sim_shadow_new(uint64_t base, uint64_t bytes, uint64_t limit, sim_shadow **out,
+                       pg_error *error) {
   sim_shadow *s = calloc(1, sizeof *s);
   if (!s) return pg_fail(error, PG_MEMORY, "no memory for the simulator's checks");
   s->base = base;
   s->bytes = bytes;
-  s->limit = memory_limit();
+  s->limit = limit;
   s->map_bytes = bytes / SIM_PAGE_BYTES * sizeof *s->pages;
   void *map = mmap(NULL, s->map_bytes, PROT_READ | PROT_WRITE,
                    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);

@@ -27,8 +27,9 @@ typedef struct sim_page {
 
 typedef struct sim_shadow sim_shadow;
 
-/* Of the addresses [base, base + bytes). */
-pg_code sim_shadow_new(uint64_t base, uint64_t bytes, sim_shadow **out, pg_error *error);
+/* Of the addresses [base, base + bytes); what races take is at most `limit` bytes. */
+pg_code sim_shadow_new(uint64_t base, uint64_t bytes, uint64_t limit, sim_shadow **out,
+                       pg_error *error);
 void sim_shadow_free(sim_shadow *shadow);
 /* The page of an address, made when there is none; NULL outside, and when memory is short. */
 sim_page *sim_shadow_page(sim_shadow *shadow, uint64_t address);
