@@ -6,6 +6,7 @@ local core = require "perigee.core"
 local compile = require "perigee.compile"
 local errors = require "perigee.errors"
 local impl = require "perigee.impl"
+local verdict = require "perigee.verdict"
 
 local Builds = {}
 Builds.__index = Builds
@@ -35,9 +36,18 @@ end
 -- What the arm compiles. A source that cannot be read is the candidate's fault, not the end of the
 -- run.
 local function prepare(arm, arch)
+  arm.request, arm.key, arm.source_sha = nil, nil, nil
+  if arm.impl.broken then
+    arm.failure = verdict.of_plan(arm.impl.broken, "compile_error")
+    return
+  end
   local ok, request = errors.catch("io", impl.request, arm.impl, arm.p)
-  if not ok and (request.code == "io" or request.code == "range") then
-    arm.request, arm.key, arm.source_sha, arm.failure = nil, nil, nil, failure_of(request)
+  if not ok and (request.code == "io" or request.code == "range") and not arm.impl.is_data then
+    arm.failure = failure_of(request)
+    return
+  end
+  if not ok and arm.impl.is_data then
+    arm.failure = verdict.of_plan(request, "compile_error")
     return
   end
   if not ok then errors.again(request, arm.impl.where) end

@@ -68,14 +68,32 @@ function impl.choose(one, choice, shared)
   return setmetatable({ choice = own }, { __index = one })
 end
 
---- Refuse a choice that names a knob which none of several implementations has.
--- @raise "not_found" with the nearest name
+--- The knobs of a candidate's plan against the task and the choice: what is wrong makes it
+-- `broken`, and its knobs are left out, so that a record can be made.
+function impl.check_knobs(one, task, p)
+  local ok, e = errors.catch("invalid", function()
+    for _, name in ipairs(one.space.names) do
+      if task.params[name] then
+        core.error("invalid", ("knob %s has the name of a parameter"):format(name),
+          "give it another name", one.where)
+      end
+    end
+    impl.settings(one, p)
+  end)
+  if not ok then one.broken, one.space = e, false end
+end
+
+--- Refuse a choice that names a knob which none of several implementations has, or a value that it
+-- has not. @raise "not_found" or "range" with what there is
 function impl.check_choice(list, choice)
   local names, seen = {}, {}
   for _, one in ipairs(list) do
     for _, name in ipairs(one.space and one.space.names or {}) do
       if not seen[name] then names[#names + 1] = name end
       seen[name] = true
+      local given = choice and choice[name]
+      local alone = setmetatable({ constraints = {} }, { __index = one.space })
+      if given ~= nil then knobs.resolve(alone, { [name] = given }) end
     end
   end
   for name in pairs(choice or {}) do
@@ -153,13 +171,16 @@ function impl.resolve(task, declared)
   }
 end
 
---- A candidate: one source file run with the task's own launch. It has no `where`: mistakes of a
--- launch or a signature are the task's.
+--- A candidate: one source file, run with the task's own launch, or a folder with a plan.lua (see
+-- perigee.candidate). A file has no `where`: mistakes of a launch or a signature are the task's.
+-- A folder whose plan cannot be read has `broken`, the error that says why: that is a verdict.
 function impl.candidate(path)
   if files.is_folder(path) then
-    core.error("unsupported",
-      ("'%s' is a folder; candidates of several files are not in this version"):format(
-      path), "give one .cu or .ptx file")
+    local candidate = require "perigee.candidate"
+    local ok, one = errors.catch("invalid", candidate.read, path)
+    if ok then return one end
+    return { name = files.basename((path:gsub("/+$", ""))), shown = path, broken = one,
+      is_data = true }
   end
   local lang = language_of(path)
   local found = files.find(path, { "." })

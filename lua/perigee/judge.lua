@@ -161,14 +161,31 @@ function Session:own_scratch(one)
   return timing.method_of(one.task, one.p, self.method) == "batch"
 end
 
+-- The arm's buffers and steps. A mistake in the plan of a candidate is a failure, one in a task an
+-- error.
+function Session:plan(arm)
+  local one = arm.case
+  local function build()
+    local list = one:buffers_for(arm.impl, self:own_scratch(one))
+    return { list = list, steps = plan.build(one.task, arm.impl, one.p, list) }
+  end
+  if not arm.impl.is_data then return build() end
+  local ok, built = errors.catch("invalid", build)
+  if ok then return built end
+  return nil, verdict.of_plan(built, "launch_error")
+end
+
 -- Load the module and make plan and buffers for the arm's case. Returns a failure or nil.
 function Session:prepare(arm, sets)
   local failure = self:load(arm)
   if failure then return failure end
-  local list = arm.case:buffers_for(arm.impl, self:own_scratch(arm.case))
-  arm.sets, arm.steps = sets, plan.build(arm.case.task, arm.impl, arm.case.p, list)
+  local built
+  built, failure = self:plan(arm)
+  if not built then return failure end
+  local list = built.list
+  arm.sets, arm.steps = sets, built.steps
   failure = link(arm, arm.steps)
-  if failure or #arm.steps == 0 then return failure end
+  if failure then return failure end
   local _
   _, failure = arm.runner:setup(list, sets)
   return failure
@@ -188,11 +205,6 @@ function Session:verify(arm, sets)
   local failure = self:prepare(arm, sets)
   if failure then return show_contract(arm, failure) end
   arm.cases = (arm.cases or 0) + 1
-  if #arm.steps == 0 then
-    local detail = "nothing to launch, as the task allows"
-    arm.checks = { { name = "launch", ok = true, detail = detail } }
-    return nil
-  end
   local poison = timing.poison()
   local arrays, stopped = run_once(arm, poison, self.lines)
   if not arrays then return show_contract(arm, stopped) end
@@ -421,6 +433,7 @@ function Session:check(task, candidate, how)
   local arm = { cases = 0, kind = "check" }
   arm.p = task:resolve { purpose = self.purpose, set = how.set }
   arm.impl = impl.choose(candidate, how.knobs, true)
+  if candidate.is_data and not candidate.broken then impl.check_knobs(arm.impl, task, arm.p) end
   self:build({ arm }, function() self:prepare_cases(task, how.set) end)
   arm.case = self:check_case(task, 1, 1, how.set)
   if not arm.failure then self:check_cases(arm, task, how.set) end

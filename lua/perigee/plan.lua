@@ -214,8 +214,10 @@ function build_list(described, path, context, depth)
   local list = described[1] ~= nil and described or { described }
   local steps = core.json_array {}
   if next(described) == nil then fail(context, nil, "%s has no steps", context.field) end
+  local count = 0
+  for _ in pairs(list) do count = count + 1 end
   for key in pairs(list) do
-    if math.type(key) ~= "integer" or key < 1 or key > #list then
+    if math.type(key) ~= "integer" or key < 1 or key > count then
       fail(context, "write a list of steps: { { ... }, { ... } }",
         "%s: '%s' among the steps of a list", context.field, tostring(key))
     end

@@ -48,6 +48,16 @@ local function with_others(fault, found)
   return list
 end
 
+--- A mistake in a candidate's plan, which is data of a stranger: a verdict, not the end of a run.
+-- @tparam table e error {code, message, hint, where}
+-- @tparam string word "compile_error" for what is found before compiling, else "launch_error"
+function verdict.of_plan(e, word)
+  if e.code == "unsupported" or e.code == "environment" then word = e.code end
+  local text = e.where and ("%s: %s"):format(e.where, e.message) or e.message
+  return { verdict = word, reason = first_line(text), hint = e.hint,
+    findings = { { kind = word, text = text, where = e.where } } }
+end
+
 --- What a failed call of the runner means.
 -- @tparam table e error {code, message, hint, where}
 -- @tparam[opt] table fault what the device says of the kernel that stopped

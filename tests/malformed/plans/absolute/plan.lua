@@ -1,0 +1,3 @@
+-- verdict: compile_error
+-- says: include: '/usr/include' leads out of the candidate's folder
+return { include = { "/usr/include" } }

@@ -1,0 +1,3 @@
+-- verdict: launch_error
+-- says: got true
+return { launch = { grid = true, block = 256 } }

@@ -1,0 +1,3 @@
+-- verdict: launch_error
+-- says: copy: expected two buffers
+return { launch = { { copy = { "z" } } } }

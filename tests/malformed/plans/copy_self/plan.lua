@@ -1,0 +1,3 @@
+-- verdict: launch_error
+-- says: 'z' is copied to itself
+return { launch = { { copy = { "z", "z" } } } }

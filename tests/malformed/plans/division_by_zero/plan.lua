@@ -1,0 +1,3 @@
+-- verdict: launch_error
+-- says: grid of launch #1: division by zero in "n // (n - n)"
+return { launch = { grid = "n // (n - n)", block = 1 } }

@@ -1,0 +1,3 @@
+-- verdict: compile_error
+-- says: kernel: a string that is not text
+return { kernel = "\xff\xfe" }

@@ -1,0 +1,3 @@
+-- verdict: compile_error
+-- says: include: 'axpy.cu' is no folder
+return { include = { "axpy.cu" } }

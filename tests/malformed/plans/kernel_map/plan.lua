@@ -1,0 +1,3 @@
+-- verdict: launch_error
+-- says: kernel: expected names by name
+return { kernel = { "saxpy" } }

@@ -1,0 +1,3 @@
+-- verdict: launch_error
+-- says: cannot read
+return { kernel = "void saxpy(float* x" }

@@ -1,0 +1,3 @@
+-- verdict: compile_error
+-- says: knob n has the name of a parameter
+return { knobs = { n = { 1, 2 } } }

@@ -1,0 +1,3 @@
+-- verdict: compile_error
+-- says: plan.lua:3: 'os' has no value here
+return { doc = os.getenv("HOME") }

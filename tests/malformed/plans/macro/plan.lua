@@ -1,0 +1,3 @@
+-- verdict: compile_error
+-- says: define: 'two words' is no macro name
+return { define = { ["two words"] = 1 } }

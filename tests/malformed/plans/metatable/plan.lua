@@ -1,0 +1,3 @@
+-- verdict: compile_error
+-- says: 'setmetatable' has no value here
+return setmetatable({}, {})

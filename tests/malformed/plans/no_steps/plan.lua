@@ -1,0 +1,3 @@
+-- verdict: launch_error
+-- says: launch has no steps
+return { launch = {} }

@@ -1,0 +1,3 @@
+-- verdict: compile_error
+-- says: options: '--gpu-architecture=sm_50' is not allowed
+return { options = { "--gpu-architecture=sm_50" } }

@@ -1,0 +1,3 @@
+-- verdict: compile_error
+-- says: options: '--fmad=perhaps' has no such value
+return { options = { "--fmad=perhaps" } }

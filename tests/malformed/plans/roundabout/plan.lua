@@ -1,0 +1,3 @@
+-- verdict: compile_error
+-- says: leads out of the candidate's folder
+return { include = { "inc/../../../tasks" } }

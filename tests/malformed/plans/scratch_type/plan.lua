@@ -1,0 +1,3 @@
+-- verdict: launch_error
+-- says: f33
+return { scratch = { queue = { dtype = "f33", n = 1 } } }

@@ -1,0 +1,3 @@
+-- verdict: compile_error
+-- says: attempt to index a string value
+return { doc = ("x"):rep(1 << 40) }

@@ -1,0 +1,3 @@
+-- verdict: compile_error
+-- says: type name is not allowed
+return { kernel = "saxpy<float, 4>" }

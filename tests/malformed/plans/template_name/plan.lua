@@ -1,0 +1,3 @@
+-- verdict: compile_error
+-- says: no parameter or knob 'VEC'
+return { kernel = "saxpy<{VEC}>" }
