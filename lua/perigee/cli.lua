@@ -12,6 +12,7 @@ local COMMANDS = {
   { "check", "compile a candidate for a task, validate it, time it where a clock is meaningful" },
   { "list", "the catalogue of tasks" },
   { "describe", "everything one needs to write a candidate for a task" },
+  { "new", "write a task or a validator to start from" },
   { "doctor", "what this machine has and lacks, with the fix" },
 }
 

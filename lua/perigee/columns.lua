@@ -17,11 +17,11 @@ local function pad(text, size, right)
   return right and space .. text or text .. space
 end
 
---- Words as lines of at most `width`. @treturn table lines; none for no words
-function columns.wrap(words, width)
+--- Words as lines of at most `most` characters. @treturn table lines; none for no words
+function columns.wrap(words, most)
   local lines, line = {}, nil
   for word in words:gmatch("%S+") do
-    if line and #line + 1 + #word > width then
+    if line and #line + 1 + #word > most then
       lines[#lines + 1] = line
       line = word
     else
