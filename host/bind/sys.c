@@ -11,6 +11,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -239,6 +240,32 @@ static int sys_utc(lua_State *L) {
   return 1;
 }
 
+/* Set by the handler, which may do no more. */
+static volatile sig_atomic_t interrupted;
+
+static void on_interrupt(int number) {
+  (void)number;
+  interrupted = 1;
+}
+
+/* sys.catch_interrupt(): from now on the first SIGINT or SIGTERM is only noted; the second ends the
+ * process as ever. */
+static int sys_catch_interrupt(lua_State *L) {
+  (void)L;
+  struct sigaction action = {.sa_handler = on_interrupt, .sa_flags = (int)SA_RESETHAND};
+  sigemptyset(&action.sa_mask);
+  interrupted = 0;
+  sigaction(SIGINT, &action, NULL);
+  sigaction(SIGTERM, &action, NULL);
+  return 0;
+}
+
+/* sys.interrupted(): whether one was noted. */
+static int sys_interrupted(lua_State *L) {
+  lua_pushboolean(L, interrupted);
+  return 1;
+}
+
 static int sys_isatty(lua_State *L) {
   lua_Integer fd = pg_lua_check_integer(L, 1);
   lua_pushboolean(L, fd >= 0 && fd <= INT_MAX && isatty((int)fd));
@@ -295,6 +322,8 @@ void pg_bind_sys(lua_State *L) {
                                        {"realpath", sys_realpath},
                                        {"now", sys_now},
                                        {"utc", sys_utc},
+                                       {"catch_interrupt", sys_catch_interrupt},
+                                       {"interrupted", sys_interrupted},
                                        {"isatty", sys_isatty},
                                        {"cpu_count", sys_cpu_count},
                                        {"getpid", sys_getpid},

@@ -10,6 +10,7 @@ local cli = {}
 local COMMANDS = {
   { "run", "run implementations of tasks: compile, validate, time, compare" },
   { "check", "compile a candidate for a task, validate it, time it where a clock is meaningful" },
+  { "tune", "search the knobs of an implementation for the fastest configuration" },
   { "list", "the catalogue of tasks" },
   { "describe", "everything one needs to write a candidate for a task" },
   { "new", "write a task or a validator to start from" },

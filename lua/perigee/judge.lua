@@ -238,8 +238,10 @@ local function compare(arms)
   end
 end
 
--- Time the arms that are right, on a device that has a clock.
-function Session:time(arms)
+--- Time the arms that are right, on a device that has a clock.
+-- @tparam table arms
+-- @tparam[opt] number hopeless_us see timing.run
+function Session:time(arms, hopeless_us)
   if not self:device().gpu_clock then return end
   local right = {}
   for _, arm in ipairs(arms) do
@@ -250,7 +252,8 @@ function Session:time(arms)
   end
   if #right == 0 then return end
   self.pool:settle()
-  timing.run(right, { budget = self.budget, progress = self.progress })
+  timing.run(right, { budget = self.budget, progress = self.progress,
+    hopeless_us = hopeless_us })
   compare(arms)
 end
 

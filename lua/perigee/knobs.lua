@@ -260,13 +260,12 @@ local function pick(knob, given)
   return nil
 end
 
---- Values of all knobs: the defaults with a choice over them.
+--- Values of all knobs: the defaults with a choice over them, constraints aside.
 -- @tparam table space
 -- @tparam[opt] table choice name -> value, or text as of --knob
--- @tparam[opt] table more further names for the constraints: the task's parameters
 -- @treturn table name -> value
--- @raise "not_found" for an unknown knob, "range" for a value it has not or a constraint broken
-function knobs.resolve(space, choice, more)
+-- @raise "not_found" for an unknown knob, "range" for a value it has not
+function knobs.values(space, choice)
   local values = {}
   for _, knob in ipairs(space.list) do values[knob.name] = knob.values[1] end
   for name, given in pairs(choice or {}) do
@@ -281,6 +280,14 @@ function knobs.resolve(space, choice, more)
         ("values: %s"):format(shown(knob)), space.where)
     end
   end
+  return values
+end
+
+--- The same, and the constraints hold.
+-- @tparam[opt] table more further names for the constraints: the task's parameters
+-- @raise also "range" for a constraint that is broken
+function knobs.resolve(space, choice, more)
+  local values = knobs.values(space, choice)
   local broken = knobs.broken(space, values, more)
   if broken then
     core.error("range", ("knobs %s break the constraint %s"):format(knobs.text(values), broken),

@@ -55,6 +55,11 @@ local function slice_size(arm)
   return math.max(1, math.min(need, fit, 8 * have, SLICE_MOST))
 end
 
+-- Slower than what a search has already found, beyond what more samples could change.
+local function hopeless(arm, limit_us)
+  return limit_us and arm.summary and arm.summary.min > limit_us or false
+end
+
 local function enough(arm)
   return #arm.samples >= MAX_SAMPLES
     or (#arm.samples >= MIN_SAMPLES and arm.summary and arm.summary.relative_half < timing.TARGET)
@@ -154,19 +159,21 @@ local function summary_of(arm)
     ci95_us = core.json_array { s.ci95[1], s.ci95[2] }, p20_us = s.p20, p80_us = s.p80,
     min_us = s.min,
     samples = s.samples, discarded = arm.discarded, relative_half = s.relative_half,
+    stopped = arm.stopped,
   }
 end
 
 --- Time arms {runner, case, steps, ptx, impl, method, batch, sets, known}.
 -- Each gets `time` (see the record) or `failure`.
 -- @tparam table arms
--- @tparam table how {budget = seconds for each arm, progress = function(text)}
+-- @tparam table how {budget = seconds for each arm, progress = function(text), hopeless_us = nil or
+--   a time above which the fastest sample of a slice ends the arm's timing}
 function timing.run(arms, how)
   for _, arm in ipairs(arms) do
     arm.samples, arm.discarded, arm.slices = {}, 0, 0
   end
   local deadline = core.now() + how.budget * #arms
-  local active = arms
+  local active, finished = arms, {}
   local round = 0
   while #active > 0 do
     round = round + 1
@@ -174,7 +181,10 @@ function timing.run(arms, how)
     for _, arm in ipairs(shuffled(active)) do
       how.progress(("timing %s, %d samples"):format(arm.impl.name, #arm.samples))
       arm.failure = slice(arm)
-      if not arm.failure then
+      arm.stopped = not arm.failure and hopeless(arm, how.hopeless_us) or nil
+      if arm.stopped then
+        finished[#finished + 1] = arm
+      elseif not arm.failure then
         still[#still + 1] = arm
         pending = pending or not enough(arm)
         few = few or #arm.samples + arm.discarded < FEWEST
@@ -184,7 +194,8 @@ function timing.run(arms, how)
     -- At least three rounds: the module is loaded again within timing.
     if round >= 3 and not few and (not pending or core.now() > deadline) then break end
   end
-  for _, arm in ipairs(active) do
+  table.move(active, 1, #active, #finished + 1, finished)
+  for _, arm in ipairs(finished) do
     arm.time = summary_of(arm)
     if not arm.time then
       arm.failure = { verdict = "environment", findings = {},

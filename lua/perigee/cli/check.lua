@@ -1,8 +1,6 @@
 --- `perigee check TASK CANDIDATE...`
 -- @module perigee.cli.check
 
-local core = require "perigee.core"
-local catalogue = require "perigee.catalogue"
 local common = require "perigee.cli.common"
 local impl = require "perigee.impl"
 local keep = require "perigee.cli.keep"
@@ -21,18 +19,9 @@ function check.configure(parser)
   keep.configure(parser)
 end
 
-local function one_task(name)
-  local list = catalogue.find(name)
-  if #list ~= 1 then
-    core.error("invalid", ("%s holds %d tasks"):format(name, #list),
-      "name one of them: see perigee list")
-  end
-  return list[1]
-end
-
 --- @treturn integer exit status
 function check.main(options)
-  local task = one_task(options.task)
+  local task = common.one_task(options.task)
   local how = { set = common.sets(options.set), knobs = common.knobs(options.knob) }
   local p = task:resolve { purpose = "check", set = how.set }
   params.check_effect(task.params, how.set, { p }, task.name)

@@ -2,6 +2,7 @@
 -- @module perigee.cli.common
 
 local core = require "perigee.core"
+local catalogue = require "perigee.catalogue"
 local device = require "perigee.device"
 local judge = require "perigee.judge"
 local knobs = require "perigee.knobs"
@@ -10,7 +11,8 @@ local progress = require "perigee.progress"
 
 local common = {}
 
-local function positive(name)
+--- Converters of options' values: a number above 0, an integer above 0, a seed.
+function common.positive(name)
   return function(text)
     local value = tonumber(text)
     if value and value > 0 then return value end
@@ -18,7 +20,15 @@ local function positive(name)
   end
 end
 
-local function seed(text)
+function common.count(name)
+  return function(text)
+    local value = math.tointeger(tonumber(text))
+    if value and value > 0 then return value end
+    return nil, ("option '%s': expected a positive integer, got '%s'"):format(name, text)
+  end
+end
+
+function common.seed(text)
   local value = math.tointeger(tonumber(text))
   if value and value >= 0 then return value end
   return nil, ("option '--seed': expected an integer >= 0, got '%s'"):format(text)
@@ -35,11 +45,11 @@ function common.evaluation(parser, budget)
   parser:option("--knob", "choose the value of a knob (see perigee describe)")
     :argname("NAME=VALUE"):count("*")
   parser:option("--seed",
-    "base seed (default: a fresh one, said in the record)"):argname("N"):convert(seed)
+    "base seed (default: a fresh one, said in the record)"):argname("N"):convert(common.seed)
   parser:option("--timeout", "seconds a kernel may run"):argname("S"):default("20")
-    :convert(positive("--timeout"))
+    :convert(common.positive("--timeout"))
   parser:option("--budget", "seconds of timing for each implementation"):argname("S")
-    :default(budget):convert(positive("--budget"))
+    :default(budget):convert(common.positive("--budget"))
   parser:option("--method", "how to time (default: as the task says)")
     :choices { "cold", "hot", "batch" }
   parser:flag("--json", "one JSON object a line on standard output")
@@ -93,6 +103,17 @@ function common.knobs(given)
     choice[name] = value
   end
   return choice
+end
+
+--- The one task called `name`, or the only one of a task file.
+-- @raise "invalid" when there are several
+function common.one_task(name)
+  local list = catalogue.find(name)
+  if #list ~= 1 then
+    core.error("invalid", ("%s holds %d tasks"):format(name, #list),
+      "name one of them: see perigee list")
+  end
+  return list[1]
 end
 
 --- A judge's session and a progress line for parsed options.
