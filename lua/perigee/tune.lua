@@ -152,12 +152,13 @@ end
 local function evaluate(self, arm)
   local candidate = arm.candidate
   self.on_progress("checking " .. knobs.text(candidate.values))
+  local started = core.now()
   measure(self, arm)
   local rec, extra = record.of(arm, self.judge)
   rec.tune = {
     session = self.name, pipeline = self.pipeline.name, objective = self.objective.name,
     number = #self.history + 1, note = candidate.note, file = candidate.path,
-    value = self.objective.of(rec),
+    value = self.objective.of(rec), seconds = core.now() - started,
   }
   keep(self, rec, extra, candidate.key)
   local entry = { index = candidate.index, knobs = candidate.values, value = rec.tune.value,
