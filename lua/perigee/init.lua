@@ -8,6 +8,7 @@
 --   are its statistics
 -- * `pg.task{...}`, `pg.spec(dtype, shape, init)` declare tasks (tasks/README.md)
 -- * `pg.compare(want, got, tolerance)` compares arrays, NaN-safe (validators/README.md)
+-- * `pg.product(a, b, { a_transposed =, b_transposed = })` multiplies matrices in float64
 -- * `pg.json.encode(value)`, `pg.json.decode(text)`
 -- * `pg.error(code, message, hint, where)` raises an error table
 -- @module perigee
@@ -17,7 +18,7 @@ local core = require "perigee.core"
 local pg = {
   version = core.version, home = core.home, array = core.array, struct = core.struct,
   from_bytes = core.from_bytes, compare = core.compare, summarize = core.summarize,
-  ratio = core.ratio,
+  ratio = core.ratio, product = core.product,
   error = core.error, sha256 = core.sha256,
   json = { encode = core.json_encode, decode = core.json_decode, array = core.json_array,
     null = core.null },

@@ -1,0 +1,74 @@
+--- matmul/f32: the product of two matrices in single precision, with a tiled kernel whose knobs
+-- span 200 configurations.
+
+local pg = require "perigee"
+
+local MOST_COMPUTED = 1 << 27 -- multiplications
+
+local function extent(default, check, sim, doc)
+  return { default = default, check = check, sim = sim, min = 1, max = 16384, doc = doc }
+end
+
+return pg.task {
+  name = "matmul/f32",
+  doc = [[
+c = a b for matrices of single-precision numbers.
+
+a has m rows and k columns, b has k rows and n columns, c has m rows and n columns; all are stored
+row by row: c[i n + j] is the sum over l of a[i k + l] b[l n + j]. The elements of a and b are
+uniform in [-1, 1). The arithmetic must be that of single precision: every product keeps the 24 bits
+of its factors. Sums may be in any order, and products may be fused with them. At the default size
+arithmetic is the limit: 2 m n k operations.]],
+  params = {
+    m = extent(4096, { 1, 17, 128, 256, 131, 5 }, 150, "rows of a and c"),
+    n = extent(4096, { 1, 33, 128, 384, 258, 300 }, 140, "columns of b and c"),
+    k = extent(4096, { 1, 65, 128, 320, 129, 77 }, 70, "columns of a, rows of b"),
+  },
+  inputs = function(p, rng)
+    local between = { dist = "uniform", low = -1, high = 1 }
+    return {
+      a = rng:array("f32", { p.m, p.k }, between), b = rng:array("f32", { p.k, p.n }, between),
+    }
+  end,
+  outputs = function(p) return { c = pg.spec("f32", { p.m, p.n }) } end,
+  kernel = "void matmul(const float* a, const float* b, float* c, int m, int n, int k)",
+  launch = function(p)
+    return { grid = { (p.n + 15) // 16, (p.m + 15) // 16 }, block = { 16, 16 } }
+  end,
+  -- Large products are not computed on the host: the validator tests them against the factors.
+  reference = function(p, io)
+    return { c = p.m * p.n * p.k <= MOST_COMPUTED and pg.product(io.a, io.b) or nil }
+  end,
+  validate = "freivalds",
+  work = function(p)
+    return {
+      bytes = 4 * (p.m * p.k + p.k * p.n + p.m * p.n), flops = 2 * p.m * p.n * p.k,
+      items = p.m * p.n,
+    }
+  end,
+  time = { method = "hot" },
+  impls = {
+    naive = { "cuda", "kernels/matmul/naive.cu", doc = "one element a thread" },
+    tiled = {
+      "cuda", "kernels/matmul/tiled.cu", doc = "tiles in shared memory and in registers",
+      knobs = {
+        BM = { 128, 64, 256 }, BN = { 128, 64, 256 }, BK = { 16, 8, 32 },
+        TM = { 8, 4, 16 }, TN = { 8, 4, 16 }, BUFFERS = { 2, 1 },
+      },
+      where = {
+        "BM % (4 * TM) == 0 and BN % (8 * TN) == 0", -- whole warps of 4 x 8 threads
+        "64 * TM * TN <= BM * BN and BM * BN <= 512 * TM * TN", -- 64 to 512 threads
+        "32 <= TM * TN and TM * TN <= 128 and BM * BN <= 32768", -- sums fit into registers
+        "BK * TM * TN % (4 * BN) == 0 and BK * TM * TN % (4 * BM) == 0", -- loads shared evenly
+        "BK * TM * TN * (BM + BN) <= 48 * BM * BN", -- at most 12 of 16 bytes a thread
+      },
+      launch = function(p)
+        local tiles = ((p.m + p.BM - 1) // p.BM) * ((p.n + p.BN - 1) // p.BN)
+        return {
+          grid = tiles, block = p.BM * p.BN // (p.TM * p.TN),
+          shared = 4 * p.BUFFERS * p.BK * (p.BM + 4 + p.BN),
+        }
+      end,
+    },
+  },
+}
