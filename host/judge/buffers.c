@@ -171,18 +171,22 @@ static pg_code allocate_all(pg_buffers *buffers, pg_error *error) {
   return code;
 }
 
+/* Fill, or copy from shared memory, what a buffer starts with. */
+static pg_code set_contents(pg_buffers *buffers, const pg_buffer *b, pg_ptr to,
+                            const uint8_t *shared, pg_error *error) {
+  pg_device *d = buffers->device;
+  if (b->has_fill) return d->ops->fill(d, to, b->fill, 1, b->bytes, buffers->stream, error);
+  return d->ops->upload(d, to, shared + b->at, b->bytes, buffers->stream, error);
+}
+
 /* Contents of inputs and masters, and the hash that later says whether they changed. */
 static pg_code fill_constants(pg_buffers *buffers, const uint8_t *shared, pg_error *error) {
-  pg_device *d = buffers->device;
   pg_code code = PG_OK;
   for (int i = 0; !code && i < buffers->count; i++) {
     pg_buffer *b = &buffers->list[i];
     if (b->bytes == 0 || (b->role != PG_ROLE_INPUT && !b->master)) continue;
     pg_ptr to = b->master ? b->master : b->base[0] + PG_ZONE;
-    if (b->has_fill)
-      code = d->ops->fill(d, to, b->fill, 1, b->bytes, buffers->stream, error);
-    else
-      code = d->ops->upload(d, to, shared + b->at, b->bytes, buffers->stream, error);
+    code = set_contents(buffers, b, to, shared, error);
     if (!code) code = pg_guard_hash(buffers, to, b->bytes, &b->hash, error);
     if (code) pg_where(error, "%s", b->name);
   }
@@ -259,6 +263,29 @@ pg_code pg_buffers_reset(pg_buffers *buffers, int set, uint32_t poison, pg_error
       code = d->ops->copy(d, to, b->master, b->bytes, buffers->stream, error);
     else
       code = d->ops->fill(d, to, b->fill, 1, b->bytes, buffers->stream, error);
+  }
+  return code;
+}
+
+pg_code pg_buffers_hide_inputs(pg_buffers *buffers, uint32_t poison, pg_error *error) {
+  pg_code code = PG_OK;
+  for (int i = 0; !code && i < buffers->count; i++) {
+    const pg_buffer *b = &buffers->list[i];
+    if (b->role == PG_ROLE_INPUT && b->bytes > 0)
+      code = poison_bytes(buffers, b->base[0] + PG_ZONE, b->bytes, poison, error);
+  }
+  return code;
+}
+
+pg_code pg_buffers_show_inputs(pg_buffers *buffers, const uint8_t *shared, size_t shared_bytes,
+                               pg_error *error) {
+  pg_code code = PG_OK;
+  for (int i = 0; !code && i < buffers->count; i++) {
+    const pg_buffer *b = &buffers->list[i];
+    if (b->role != PG_ROLE_INPUT || b->bytes == 0) continue;
+    if (!b->has_fill && (b->at > shared_bytes || b->bytes > shared_bytes - b->at))
+      return pg_fail(error, PG_RANGE, "the contents of %s are no longer in shared memory", b->name);
+    code = set_contents(buffers, b, b->base[0] + PG_ZONE, shared, error);
   }
   return code;
 }

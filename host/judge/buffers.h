@@ -57,6 +57,12 @@ pg_ptr pg_buffers_at(const pg_buffers *buffers, int index, int set);
  */
 pg_code pg_buffers_reset(pg_buffers *buffers, int set, uint32_t poison, pg_error *error);
 
+/* While candidates export, inputs hold garbage: fill them with `poison`, and later put back what
+ * they held, which `shared` still has. */
+pg_code pg_buffers_hide_inputs(pg_buffers *buffers, uint32_t poison, pg_error *error);
+pg_code pg_buffers_show_inputs(pg_buffers *buffers, const uint8_t *shared, size_t shared_bytes,
+                               pg_error *error);
+
 /* Write fresh canary bytes, drawn from `seed`, into every red zone. */
 pg_code pg_buffers_arm(pg_buffers *buffers, uint64_t seed, pg_error *error);
 /* Read zones, inputs and masters back and compare. Adds to `reply`: "canary", null or

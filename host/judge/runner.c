@@ -1,4 +1,5 @@
-/* The runner's requests, one function each: open, load, buffers, run, read (time is in timing.c).
+/* The runner's requests, one function each: open, load, buffers, run, export, read (time is in
+ * timing.c).
  * An error says which field or step is at fault. A request that fails changes nothing, but for two:
  * "open" gives up the device before, "buffers" the buffers before. */
 #include "runner.h"
@@ -188,6 +189,43 @@ static pg_code op_run(pg_runner *r, const json_t *request, json_t *reply, pg_err
   return pg_buffers_verify(&r->buffers, reply, error);
 }
 
+/* The plan over buffers as they are, with inputs that hold garbage; a fault of a simulated kernel
+ * ends no runner, so the inputs come back in any case. */
+static pg_code export_once(pg_runner *r, pg_plan *plan, int set, uint32_t poison, double *us,
+                           pg_error *error) {
+  pg_device *d = r->device;
+  pg_error later = {0};
+  pg_code code = pg_buffers_hide_inputs(&r->buffers, poison, error);
+  if (!code) code = d->ops->sync(d, error);
+  double start = pg_now();
+  if (!code) code = pg_plan_enqueue(plan, &r->buffers, set, error);
+  if (!code) code = d->ops->sync(d, error);
+  *us = 1e6 * (pg_now() - start);
+  if (code) pg_runner_fault(r, error);
+  if (*r->broken) return code;
+  pg_code shown =
+      pg_buffers_show_inputs(&r->buffers, r->shared, r->shared_bytes, code ? &later : error);
+  return code ? code : shown;
+}
+
+/* After "run" or "time": bring the results of a set into the task's own layout. */
+static pg_code op_export(pg_runner *r, const json_t *request, json_t *reply, pg_error *error) {
+  int64_t set = 0, poison = 0xDEADBEEF;
+  uint64_t seed = 0;
+  double us = 0;
+  pg_plan plan = {0};
+  pg_code code = pg_req_integer(request, "set", 0, r->buffers.set_count - 1, &set, error);
+  if (!code) code = pg_opt_integer(request, "poison", 0, UINT32_MAX, &poison, error);
+  if (!code) code = pg_runner_seed(request, &seed, error);
+  if (!code) code = pg_plan_parse(&plan, request, r->device, r->module, &r->buffers, error);
+  if (!code) code = pg_buffers_arm(&r->buffers, seed, error);
+  if (!code) code = export_once(r, &plan, (int)set, (uint32_t)poison, &us, error);
+  pg_plan_free(&plan);
+  if (code) return code;
+  json_object_set_new(reply, "export_us", json_real(us));
+  return pg_buffers_verify(&r->buffers, reply, error);
+}
+
 /* Where in shared memory a buffer goes. */
 static pg_code parse_read(pg_runner *r, const json_t *item, int64_t *index, int64_t *at,
                           pg_error *error) {
@@ -228,6 +266,7 @@ static const struct {
     {"open", op_open, false, false},      {"load", op_load, true, false},
     {"buffers", op_buffers, true, false}, {"run", op_run, true, true},
     {"read", op_read, true, true},        {"time", pg_runner_time, true, true},
+    {"export", op_export, true, true},
 };
 
 static pg_code dispatch(pg_runner *r, const json_t *request, json_t *reply, pg_error *error) {
@@ -251,7 +290,7 @@ static pg_code dispatch(pg_runner *r, const json_t *request, json_t *reply, pg_e
     return requests[i].handle(r, request, reply, error);
   }
   pg_fail(error, PG_NOT_FOUND, "a runner has no request \"%.60s\"", op);
-  return pg_hint(error, "the requests are open, load, buffers, run, read, time");
+  return pg_hint(error, "the requests are open, load, buffers, run, export, read, time");
 }
 
 /* What the device found, verdicts and others; nothing when it finds nothing. */

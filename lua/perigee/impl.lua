@@ -148,7 +148,7 @@ end
 
 --- An implementation that a task declares, with its file found.
 -- @treturn table {name, lang, path, shown, define, include, options, kernel, launch, args, ptx,
---   scratch, space = its knobs, doc, where}
+--   scratch, export, space = its knobs, doc, where}
 function impl.resolve(task, declared)
   local where = ("%s, implementation %s"):format(task.where or task.name, declared.name)
   local lang, file = declared[1] or declared.lang, declared[2] or declared.file
@@ -166,6 +166,7 @@ function impl.resolve(task, declared)
     define = declared.define,
     include = declared.include, options = declared.options, kernel = declared.kernel,
     launch = declared.launch, args = declared.args, ptx = declared.ptx, scratch = declared.scratch,
+    export = declared.export,
     space = knobs.declare(declared.knobs, declared.where, where, task.params),
     doc = declared.doc, where = where,
   }
@@ -228,7 +229,7 @@ local function expressions(one, p)
   local kernel = type(one.kernel) == "table" and one.kernel or { one.kernel }
   for _, text in pairs(kernel) do add(text) end
   instances_in(impl.field(one, "launch", p), add)
-  instances_in(one.export, add)
+  instances_in(impl.field(one, "export", p), add)
   table.sort(list) -- one order, so that the compile cache hits
   return list
 end

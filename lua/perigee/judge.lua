@@ -8,6 +8,7 @@ local builds = require "perigee.builds"
 local case = require "perigee.case"
 local compile = require "perigee.compile"
 local errors = require "perigee.errors"
+local export = require "perigee.export"
 local impl = require "perigee.impl"
 local params = require "perigee.params"
 local plan = require "perigee.plan"
@@ -120,7 +121,6 @@ local function link(arm, steps)
     missing = missing or not name and kernel_missing(arm.kernels, step.launch) or nil
     step.launch = name or step.launch
   end)
-  arm.kernel_names = plan.kernels(steps)
   return missing
 end
 
@@ -156,9 +156,11 @@ local function show_contract(arm, failure)
   return failure
 end
 
--- Launches of one sample that must not meet each other's scratch: each set has its own.
-function Session:own_scratch(one)
-  return timing.method_of(one.task, one.p, self.method) == "batch"
+-- Each set has its own scratch where launches of one sample would meet in it, and where an export
+-- reads it later.
+function Session:own_scratch(one, implementation)
+  return implementation.export ~= nil
+    or timing.method_of(one.task, one.p, self.method) == "batch"
 end
 
 -- The arm's buffers and steps. A mistake in the plan of a candidate is a failure, one in a task an
@@ -166,8 +168,13 @@ end
 function Session:plan(arm)
   local one = arm.case
   local function build()
-    local list = one:buffers_for(arm.impl, self:own_scratch(one))
-    return { list = list, steps = plan.build(one.task, arm.impl, one.p, list) }
+    local list = one:buffers_for(arm.impl, self:own_scratch(one, arm.impl))
+    local built = { list = list, steps = plan.build(one.task, arm.impl, one.p, list) }
+    if arm.impl.export then
+      built.export = { names = export.names(one.task, list, arm.impl.where),
+        steps = plan.export(one.task, arm.impl, one.p, list) }
+    end
+    return built
   end
   if not arm.impl.is_data then return build() end
   local ok, built = errors.catch("invalid", build)
@@ -183,9 +190,10 @@ function Session:prepare(arm, sets)
   built, failure = self:plan(arm)
   if not built then return failure end
   local list = built.list
-  arm.sets, arm.steps = sets, built.steps
-  failure = link(arm, arm.steps)
+  arm.sets, arm.steps, arm.export = sets, built.steps, built.export
+  failure = link(arm, arm.steps) or (arm.export and link(arm, arm.export.steps))
   if failure then return failure end
+  arm.kernel_names = plan.kernels(arm.steps)
   local _
   _, failure = arm.runner:setup(list, sets)
   return failure
@@ -197,7 +205,7 @@ local function run_once(arm, poison, lines)
   if not ran then return nil, failure end
   arm.wall_us, arm.counters, arm.findings = ran.wall_us, ran.counters, ran.findings
   arm.profile = ran.profile
-  return arm.runner:read(0)
+  return export.fetch(arm, 0, poison)
 end
 
 -- Run one case and judge it. Returns a failure or nil.
@@ -261,7 +269,8 @@ end
 function Session:set_bytes(one, arms)
   local bytes = one:set_bytes()
   for _, arm in ipairs(arms) do
-    local ok, own = errors.catch("invalid", one.set_bytes, one, arm.impl, self:own_scratch(one))
+    local ok, own = errors.catch("invalid", one.set_bytes, one, arm.impl,
+      self:own_scratch(one, arm.impl))
     if ok then bytes = math.max(bytes, own) end
   end
   return bytes
@@ -278,7 +287,7 @@ end
 -- An arm keeps its process and its module from case to case, and nothing else.
 local RESULTS = {
   "cases", "checks", "facts", "failure", "failed_at", "known", "counters", "profile", "wall_us",
-  "health", "time", "samples", "speedup", "speedup_ci95", "kernel_names",
+  "health", "time", "samples", "speedup", "speedup_ci95", "kernel_names", "export_us",
 }
 
 local function reset(arm, p, cell)

@@ -149,8 +149,7 @@ local function launch_step(step, path, context)
     launch = entry, grid = core.json_array(grid), block = core.json_array(block),
     shared = integer(step.shared, "shared of " .. title, 0, U32_MOST, context) or 0,
     cooperative = cooperative,
-    args = arguments.build(step.kernel or entry, step.args or context.impl.args, declared,
-      context),
+    args = arguments.build(step.kernel or entry, step.args or context.listed, declared, context),
   }
 end
 
@@ -263,6 +262,7 @@ local function context_of(task, impl, p, list)
     task = task, contract = task:contract(p), impl = impl,
     params = implementation.settings(impl, p),
     args = task:call("args", p) or {}, buffers = {}, env = {}, field = "launch",
+    listed = impl.args,
     where = impl.where or task.where or task.name,
   }
   for _, scalars in ipairs { context.params, context.args } do
@@ -291,6 +291,28 @@ function plan.build(task, impl, p, list)
     fail(context, "return { grid =, block = } or a list of steps", "launch: it returned nothing")
   end
   return build_list(described, "", context, 0)
+end
+
+-- An export has kernels of its own: the task's would do the work again.
+local function check_export(steps, context)
+  plan.each_launch(steps, function(step)
+    for _, declared in ipairs(context.contract) do
+      local own = context.renamed[declared.name]
+      if step.launch == (own and own.name or declared.name) then
+        fail(context, 'name one: { kernel = "unpack", grid = ..., args = { ... } }',
+          "export: a launch needs a kernel of its own, '%s' is the task's", step.launch)
+      end
+    end
+  end)
+end
+
+--- Build the runner's steps of an implementation's export; see build.
+function plan.export(task, impl, p, list)
+  local context = context_of(task, impl, p, list)
+  context.field, context.listed = "export", nil
+  local steps = build_list(implementation.field(impl, "export", p), "", context, 0)
+  check_export(steps, context)
+  return steps
 end
 
 --- Call `visit` for each launch of a plan, those in loops too.

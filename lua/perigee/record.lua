@@ -99,7 +99,7 @@ local function add_success(rec, arm, gpu_clock)
   rec.verdict, rec.findings = "passed", list(arm.findings)
   rec.time, rec.speedup, rec.speedup_ci95 = arm.time, arm.speedup, arm.speedup_ci95
   rec.efficiency = efficiency(rec.work, arm.time)
-  rec.counters = arm.counters
+  rec.counters, rec.export_us = arm.counters, arm.export_us
   if arm.profile then rec.lines, rec.hot_addresses = arm.profile.lines, arm.profile.hot end
   if not gpu_clock then rec.sim_wall_us = arm.wall_us end
 end

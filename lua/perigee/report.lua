@@ -298,6 +298,12 @@ local function compile_line(rec)
   return ("%.0f ms%s"):format(rec.compile_ms, rec.compile_cached and " (from the cache)" or "")
 end
 
+-- The export is untimed, so what it takes is shown: work may have been moved there.
+local function export_line(rec)
+  if not rec.export_us then return nil end
+  return units.time(rec.export_us) .. ", not part of the time"
+end
+
 local function time_lines(rec, add)
   if rec.time then
     local dropped = rec.time.discarded
@@ -313,6 +319,7 @@ local function time_lines(rec, add)
       add("executed", units.count(counter(rec, "warp_instructions")) .. " warp instructions")
     end
   end
+  add("export", export_line(rec))
 end
 
 --- Report of one checked candidate.

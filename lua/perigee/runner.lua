@@ -170,18 +170,35 @@ function Runner:run(set, steps, poison, lines)
     findings = null_free(reply.findings), profile = reply.profile }
 end
 
+--- Bring a set into the task's layout, over inputs that hold `poison` meanwhile.
+-- @treturn number microseconds of wall time; or nil and a failure
+function Runner:export(set, steps, poison)
+  local reply, failure = self:request({ op = "export", set = set, plan = steps, poison = poison },
+    self:deadline(steps) + MOVE_S)
+  if not reply then return nil, failure end
+  failure = damage(reply)
+  if failure then return nil, failure end
+  return reply.export_us
+end
+
 --- Fetch state and outputs of a set.
--- @treturn table name -> array (a view of shared memory, valid until the next read or setup)
-function Runner:read(set)
+-- @tparam integer set
+-- @tparam[opt] function wants name -> whether to fetch it (default: all)
+-- @treturn table name -> array (a view of shared memory, valid until that buffer is read again, or
+--   setup); or nil and a failure
+function Runner:read(set, wants)
   local wanted, arrays = core.json_array {}, {}
+  local function place(i, buffer)
+    return (not wants or wants(buffer.name)) and self.places[i].back or nil
+  end
   for i, buffer in ipairs(self.list) do
-    local at = self.places[i].back
+    local at = place(i, buffer)
     if at and buffer.bytes > 0 then wanted[#wanted + 1] = { index = i - 1, at = at } end
   end
   local reply, failure = self:request({ op = "read", set = set, buffers = wanted }, MOVE_S)
   if not reply then return nil, failure end
   for i, buffer in ipairs(self.list) do
-    local at = self.places[i].back
+    local at = place(i, buffer)
     if at and buffer.bytes > 0 then
       arrays[buffer.name] = self.worker:view(buffer.dtype, buffer.shape, at)
     elseif at then

@@ -22,7 +22,7 @@ local FIELDS = {
   kernel = "string table function", args = "function", launch = "function table",
   reference = "function",
   validate = "table function string", time = "function table", work = "function", impls = "table",
-  facts = "function table", allow_empty = "boolean",
+  facts = "function table", allow_empty = "boolean", own_layout = "boolean table",
 }
 local REQUIRED = { "name", "kernel", "launch", "reference" }
 local LEVELS = { kernel = true, module = true, application = true, challenge = true }
@@ -36,6 +36,7 @@ local IMPL_FIELDS = {
   doc = "string", kernel = "string table", launch = "function table", args = "table",
   define = "table function", include = "table", options = "table", scratch = "table function",
   ptx = "string", only = "table", knobs = "table", where = "table string",
+  export = "table function",
 }
 
 local function fail(where, hint, text, ...)

@@ -338,6 +338,58 @@ static void scratch_is_shared_by_the_sets_and_poisoned(void **state) {
       "invalid", "neither \"at\" nor \"fill\"");
 }
 
+/* ---- export ---- */
+
+/* What a kernel that exports can see: the state as the run left it, and nothing of the inputs. */
+static void an_export_sees_the_state_but_no_inputs(void **state) {
+  bench *b = *state;
+  float before[8], seen[8];
+  make_buffers(b, 2);
+  for (int set = 0; set < 2; set++) {
+    good(ask(b, "{'op':'run','set':%d,'plan':[%s]}", set, saxpy));
+    json_t *r = ask(b, "{'op':'export','set':%d,'poison':4294967295,'plan':[{'copy':[1,0]}]}", set);
+    assert_true(json_is_real(json_object_get(r, "export_us")));
+    assert_true(json_is_null(json_object_get(r, "canary")));
+    assert_int_equal(json_array_size(json_object_get(r, "inputs_changed")), 0); /* put back */
+    good(r);
+    good(ask(b, "{'op':'read','set':%d,'buffers':[{'index':1,'at':1024}]}", set));
+    memcpy(seen, b->shared + 1024, sizeof seen);
+    for (int i = 0; i < 8; i++) assert_true(isnan(seen[i]));
+  }
+  good(ask(b, "{'op':'run','set':0,'plan':[%s]}", saxpy));
+  good(ask(b, "{'op':'read','set':0,'buffers':[{'index':1,'at':1024}]}"));
+  memcpy(before, b->shared + 1024, sizeof before);
+  good(ask(b, "{'op':'export','set':0,'plan':[{'memset':2,'byte':1}]}"));
+  good(ask(b, "{'op':'read','set':0,'buffers':[{'index':1,'at':1024},{'index':2,'at':2048}]}"));
+  assert_memory_equal(b->shared + 1024, before, sizeof before); /* it is no new run */
+  assert_int_equal(b->shared[2048], 1);
+}
+
+static void an_export_that_fails_leaves_the_inputs_as_they_were(void **state) {
+  bench *b = *state;
+  make_buffers(b, 1);
+  good(ask(b, "{'op':'run','set':0,'plan':[%s]}", saxpy));
+  json_t *r = ask(b, "{'op':'export','set':0,'plan':[{'launch':'trap','grid':[1],'block':[1],"
+                     "'args':[]}]}");
+  assert_non_null(json_object_get(r, "fault"));
+  bad(r, "launch_error", "kernel trap was stopped");
+  bad(ask(b, "{'op':'export','set':0,'plan':[{'memset':0}]}"), "invalid", "x is an input");
+  bad(ask(b, "{'op':'export','set':1,'plan':[]}"), "invalid", "\"set\"");
+  r = ask(b, "{'op':'run','set':0,'plan':[%s]}", saxpy);
+  assert_int_equal(json_array_size(json_object_get(r, "inputs_changed")), 0);
+  good(r);
+}
+
+static void a_write_beside_a_buffer_is_found_in_an_export(void **state) {
+  bench *b = *state;
+  make_buffers(b, 1);
+  json_t *r = ask(b, "{'op':'export','set':0,'plan':[{'launch':'wild','grid':[1],'block':[1],"
+                     "'args':[{'buffer':1},{'i':-1}]}]}");
+  assert_string_equal(json_string_value(json_object_get(json_object_get(r, "canary"), "side")),
+                      "before");
+  good(r);
+}
+
 static void a_device_without_a_gpu_clock_is_not_flushed(void **state) {
   bench *b = *state;
   make_buffers(b, 1);
@@ -363,6 +415,11 @@ int main(void) {
       cmocka_unit_test_setup_teardown(loops_that_cannot_be_are_refused, setup, teardown),
       cmocka_unit_test_setup_teardown(loops_are_timed_round_by_round, setup_gpu, teardown),
       cmocka_unit_test_setup_teardown(scratch_is_shared_by_the_sets_and_poisoned, setup, teardown),
+      cmocka_unit_test_setup_teardown(an_export_sees_the_state_but_no_inputs, setup, teardown),
+      cmocka_unit_test_setup_teardown(an_export_that_fails_leaves_the_inputs_as_they_were, setup,
+                                      teardown),
+      cmocka_unit_test_setup_teardown(a_write_beside_a_buffer_is_found_in_an_export, setup,
+                                      teardown),
       cmocka_unit_test_setup_teardown(cold_times_the_plan_only_after_reset_and_flush, setup_gpu,
                                       teardown),
       cmocka_unit_test_setup_teardown(hot_runs_the_same_plan_first_untimed, setup_gpu, teardown),
