@@ -49,6 +49,10 @@ pg_code pg_array_random(pg_array *array, const pg_random *random, pg_error *erro
  * Equal counts; scalars only. */
 pg_code pg_array_convert(const pg_array *from, pg_array *to, pg_error *error);
 
+/* to[..., j, i] = from[i, j, ...]: all dimensions in reverse order. PG_INVALID when the dtypes
+ * differ or to's shape is not from's reversed. */
+pg_code pg_array_transpose(const pg_array *from, pg_array *to, pg_error *error);
+
 /* Compensated sum, smallest and largest element in binary64; NaN when an element is NaN. */
 typedef struct pg_reduction {
   double sum, min, max;

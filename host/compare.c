@@ -13,6 +13,7 @@ enum { CHUNK = 512, PART = 128 * CHUNK }; /* elements; a part is one thread's */
 typedef struct pair {
   double want, got;
   double error; /* |got - want|; 0 when equal (infinities too), NaN when a NaN takes part */
+  double atol;  /* for this element */
 } pair;
 
 /* 2^exponent for an exponent of a normal binary64. */
@@ -40,7 +41,7 @@ static double ulps(const pg_float_format *format, const pair *p) {
 }
 
 static pair make_pair(double want, double got) {
-  return (pair){want, got, want == got ? 0 : fabs(got - want)};
+  return (pair){want, got, want == got ? 0 : fabs(got - want), 0};
 }
 
 double pg_ulp_distance(pg_scalar scalar, double want, double got) {
@@ -58,15 +59,25 @@ static bool is_poison(const pg_array *got, size_t index, uint64_t pattern) {
 /* Both the distance and the tolerance overflow binary64. */
 static double excess_of_giants(const pair *p, const pg_tolerance *t) {
   long double error = fabsl((long double)p->got - p->want);
-  return error <= t->atol + (long double)t->rtol * fabs(p->want) ? 0 : INFINITY;
+  return error <= p->atol + (long double)t->rtol * fabs(p->want) ? 0 : INFINITY;
+}
+
+/* Whether want rounds to what got is because the format ends there. */
+static bool overflowed(const pair *p, const pg_tolerance *t, const pg_float_format *format) {
+  if (!t->overflow || !format || signbit(p->want) != signbit(p->got)) return false;
+  double edge = format->max + unit_at(format, format->max) / 2;
+  if (!(fabs(p->want) * (1 + t->rtol) + p->atol >= edge)) return false;
+  bool saturates = format->mantissa_bits <= 3;
+  return (isinf(p->got) && isfinite(p->want)) || (saturates && fabs(p->got) == format->max);
 }
 
 /* How far an element lies over its tolerance: it passes when that is <= 0, so a NaN fails. */
 static double excess(const pair *p, const pg_tolerance *t, const pg_float_format *format) {
-  if (p->error == 0) return isfinite(p->want) ? -(t->atol + t->rtol * fabs(p->want)) : 0;
+  if (p->error == 0) return isfinite(p->want) ? -(p->atol + t->rtol * fabs(p->want)) : 0;
+  if (overflowed(p, t, format)) return 0;
   if (isnan(p->want) && isnan(p->got)) return t->nan_equal ? 0 : INFINITY;
   if (!isfinite(p->want) || !isfinite(p->got)) return INFINITY;
-  double over = p->error - (t->atol + t->rtol * fabs(p->want));
+  double over = p->error - (p->atol + t->rtol * fabs(p->want));
   if (isnan(over)) over = excess_of_giants(p, t);
   if (over <= 0) return over;
   if (t->ulp > 0 && ulps(format, p) <= t->ulp) return 0;
@@ -81,6 +92,7 @@ typedef struct comparison {
   bool exact; /* both are integers: distances come from them, not from binary64 */
   double worst;
   long double error_squares, want_squares; /* the wide exponent keeps 1e200 from overflowing */
+  uint64_t *marks;                         /* NULL, or a bit for each element */
   pg_comparison *out;
 } comparison;
 
@@ -110,6 +122,7 @@ static void note_bad(comparison *c, size_t index, const pair *p) {
   pg_comparison *out = c->out;
   if (out->bad++ == 0) out->first_bad = index;
   out->last_bad = index;
+  if (c->marks) c->marks[index / 64] |= UINT64_C(1) << index % 64; /* a part has whole words */
   if (c->tolerance->has_poison && is_poison(c->got, index, c->tolerance->poison)) out->unwritten++;
   if (out->mismatch_count < PG_MISMATCH_MAX)
     out->mismatch[out->mismatch_count++] = (pg_mismatch){index, p->want, p->got};
@@ -142,6 +155,12 @@ static void set_exact_errors(const comparison *c, size_t first, size_t count, do
   }
 }
 
+/* The absolute tolerance of element `index`. */
+static double atol_at(const pg_tolerance *t, size_t index) {
+  if (!t->scale) return t->atol;
+  return t->atol * t->scale[t->scale_repeat > 1 ? index / t->scale_repeat : index];
+}
+
 static void compare_chunk(comparison *c, size_t first, size_t count) {
   double want[CHUNK], got[CHUNK], error[CHUNK];
   pg_load_f64s(c->want->dtype.scalar, element(c->want, first), count, want);
@@ -150,6 +169,7 @@ static void compare_chunk(comparison *c, size_t first, size_t count) {
   for (size_t i = 0; i < count; i++) {
     pair p = make_pair(want[i], got[i]);
     if (c->exact) p.error = error[i];
+    p.atol = atol_at(c->tolerance, first + i);
     judge(c, first + i, &p);
   }
 }
@@ -219,12 +239,18 @@ static void join(comparison *to, const comparison *from) {
 
 pg_code pg_compare(const pg_array *want, const pg_array *got, const pg_tolerance *tolerance,
                    pg_comparison *out, pg_error *error) {
+  return pg_compare_marked(want, got, tolerance, NULL, out, error);
+}
+
+pg_code pg_compare_marked(const pg_array *want, const pg_array *got, const pg_tolerance *tolerance,
+                          uint64_t *marks, pg_comparison *out, pg_error *error) {
   *out = (pg_comparison){.count = got->count};
   pg_code code = check_arrays(want, got, error);
   if (!code) code = check_tolerance(tolerance, error);
   if (code) return code;
   comparison total = {
       .want = want, .got = got, .tolerance = tolerance, .worst = -INFINITY, .out = out};
+  total.marks = marks;
   total.format = pg_scalar_format(got->dtype.scalar);
   total.exact = !total.format && !pg_scalar_format(want->dtype.scalar);
   size_t parts = (got->count + PART - 1) / PART;
@@ -235,10 +261,34 @@ pg_code pg_compare(const pg_array *want, const pg_array *got, const pg_tolerance
     pg_parallel(parts, compare_part, c);
     for (size_t i = 0; i < parts; i++) join(&total, &c[i]);
     out->rms_rel = root_ratio(total.error_squares, total.want_squares);
+    out->want_norm = (double)sqrtl(total.want_squares);
   } else {
     code = pg_fail(error, PG_MEMORY, "no memory to compare %zu elements", got->count);
   }
   free(c);
   free(outs);
   return code;
+}
+
+/* ---- scales ---- */
+
+static double row_norm(const pg_array *array, size_t first, size_t count) {
+  double largest = 0, values[CHUNK];
+  for (size_t done = 0; done < count; done += CHUNK) {
+    size_t n = count - done < CHUNK ? count - done : CHUNK;
+    pg_load_f64s(array->dtype.scalar, element(array, first + done), n, values);
+    for (size_t i = 0; i < n; i++)
+      if (isfinite(values[i])) raise_to(&largest, fabs(values[i]));
+  }
+  return largest;
+}
+
+pg_code pg_row_norms(const pg_array *array, size_t columns, double *out, pg_error *error) {
+  pg_code code = check_arrays(array, array, error);
+  if (code) return code;
+  if (columns == 0) return pg_fail(error, PG_RANGE, "rows of 0 elements");
+  for (size_t first = 0, row = 0; first < array->count; first += columns, row++)
+    out[row] =
+        row_norm(array, first, array->count - first < columns ? array->count - first : columns);
+  return PG_OK;
 }

@@ -9,11 +9,15 @@
 enum { PG_MISMATCH_MAX = 16 };
 
 typedef struct pg_tolerance {
-  double rtol, atol; /* pass when |got - want| <= atol + rtol * |want| */
-  double ulp;        /* > 0: also pass when within that many ulps of got's own format */
-  bool nan_equal;    /* NaN where NaN is expected passes */
-  uint64_t poison;   /* with has_poison: elements of `got` with this repeated 8-byte bit pattern */
-  bool has_poison;   /* are counted as unwritten */
+  double rtol, atol;   /* pass when |got - want| <= atol + rtol * |want| */
+  double ulp;          /* > 0: also pass when within that many ulps of got's own format */
+  const double *scale; /* NULL, or what atol is a multiple of: atol * scale[i / scale_repeat] */
+  size_t scale_repeat; /* elements in a row that share one (1: one each; columns: one a row) */
+  bool nan_equal;      /* NaN where NaN is expected passes */
+  bool overflow;       /* beyond the range of got's format, what rounding gives passes (infinity; */
+                       /* the 8-bit formats saturate, so the largest number does, too) */
+  uint64_t poison; /* with has_poison: elements of `got` with this repeated 8-byte bit pattern */
+  bool has_poison; /* are counted as unwritten */
 } pg_tolerance;
 
 typedef struct pg_mismatch {
@@ -27,6 +31,7 @@ typedef struct pg_comparison {
   size_t got_zeros, want_zeros;
   double max_abs, max_rel, max_ulp; /* over elements where both are finite */
   double rms_rel;                   /* ||got - want|| / ||want||, finite elements */
+  double want_norm;                 /* ||want||, Frobenius, finite elements */
   size_t worst;                     /* index of the largest excess over the tolerance */
   size_t first_bad, last_bad;
   int mismatch_count;
@@ -42,6 +47,14 @@ typedef struct pg_comparison {
  * tolerance. */
 pg_code pg_compare(const pg_array *want, const pg_array *got, const pg_tolerance *tolerance,
                    pg_comparison *out, pg_error *error);
+/* The same, and sets bit i % 64 of marks[i / 64] for every bad element i (others are left alone).
+ * host/pattern.h says what their places have in common. */
+pg_code pg_compare_marked(const pg_array *want, const pg_array *got, const pg_tolerance *tolerance,
+                          uint64_t *marks, pg_comparison *out, pg_error *error);
+
+/* out[r]: largest finite magnitude among elements r * columns ... (r + 1) * columns - 1 of a scalar
+ * array; the last row may be shorter. */
+pg_code pg_row_norms(const pg_array *array, size_t columns, double *out, pg_error *error);
 
 /* Distance in units of the last place of `scalar` at `want` (infinite when either is NaN). */
 double pg_ulp_distance(pg_scalar scalar, double want, double got);

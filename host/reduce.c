@@ -1,4 +1,4 @@
-/* Whole-array operations: conversion, sum, extremes, equality of bits.
+/* Whole-array operations: conversion, transposition, sum, extremes, equality of bits.
  * Elements pass through binary64 or int64 a chunk at a time. */
 #include "array.h"
 
@@ -59,6 +59,39 @@ pg_code pg_array_convert(const pg_array *from, pg_array *to, pg_error *error) {
   for (size_t first = 0; first < from->count; first += CHUNK)
     convert_chunk(from->dtype.scalar, element(from, first), to->dtype.scalar, element(to, first),
                   chunk_at(from, first));
+  return PG_OK;
+}
+
+/* ---- transposition ---- */
+
+static bool is_reversed(const pg_array *from, const pg_array *to) {
+  if (from->ndim != to->ndim || !pg_dtype_equal(&from->dtype, &to->dtype)) return false;
+  for (int d = 0; d < from->ndim; d++)
+    if (from->shape[d] != to->shape[from->ndim - 1 - d]) return false;
+  return true;
+}
+
+/* Where the next element of `from` (after coordinates `at`) goes: the first dimension of `from` is
+ * the fastest of `to`. */
+static size_t step(const pg_array *from, int64_t *at, const size_t *stride, size_t place) {
+  for (int d = from->ndim - 1; d >= 0; d--) {
+    place += stride[d];
+    if (++at[d] < from->shape[d]) return place;
+    place -= (size_t)from->shape[d] * stride[d];
+    at[d] = 0;
+  }
+  return place;
+}
+
+pg_code pg_array_transpose(const pg_array *from, pg_array *to, pg_error *error) {
+  if (!is_reversed(from, to)) return pg_fail(error, PG_INVALID, "not a transposed shape");
+  size_t stride[PG_DIM_MAX] = {1}, size = from->dtype.size, place = 0;
+  int64_t at[PG_DIM_MAX] = {0};
+  for (int d = 1; d < from->ndim; d++) stride[d] = stride[d - 1] * (size_t)from->shape[d - 1];
+  for (size_t i = 0; i < from->count; i++) {
+    memcpy(element(to, place), element(from, i), size);
+    place = step(from, at, stride, place);
+  }
   return PG_OK;
 }
 

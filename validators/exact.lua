@@ -1,45 +1,36 @@
--- exact: equal values, for integers, indices, flags and bytes. Floats must be equal as numbers (so
+--- exact: equal values, for integers, indices, flags and bytes. Floats must be equal as numbers (so
 -- that -0 and 0 are equal), structs in every bit. Options: of (name or list), nan_equal.
 local pg = require "perigee"
 
 local OPTIONS = { of = "string table", nan_equal = "boolean" }
 
-local function bits(name, want, got)
-  local same, index = got:equal_bits(want)
-  if same then return nil end
-  return "wrong_result", ("%s[%d]: the bits differ from what was expected"):format(name, index)
+local WORD = { "u8", "u16", nil, "u32", nil, nil, nil, "u64" } -- by bytes
+
+-- The bits of one field of every element, as integers.
+local function bits_of(array, field)
+  local values = array:field(field.name)
+  local dtype = WORD[values.nbytes // math.max(1, values.count)]
+  return pg.from_bytes(dtype, values.shape, values:tostring())
 end
 
-local function values(target, nan_equal)
-  local name = target.name
-  local cmp = pg.compare(target.want, target.got, {
-    nan_equal = nan_equal, poison = target.poison,
-  })
-  if cmp.bad == 0 then return nil end
-  if cmp.unwritten == cmp.count then
-    return "unwritten_output", ("%s: none of %d elements was written"):format(name, cmp.count)
+-- Structs are compared field by field, so that the report names the field.
+local function structs(ctx, target)
+  if target.got:equal_bits(target.want) then
+    return ctx:pass(target.name, ("%d elements equal"):format(target.got.count))
   end
-  local first = cmp.mismatch[1]
-  return "wrong_result", ("%s[%d]: expected %s, got %s; %d of %d elements wrong%s"):format(name,
-    first.index, first.want, first.got, cmp.bad, cmp.count,
-    cmp.unwritten > 0 and (", %d of them never written"):format(cmp.unwritten) or "")
+  for _, field in ipairs(target.got.struct.fields) do
+    local check = ctx:compare { name = target.name .. "." .. field.name,
+      want = bits_of(target.want, field), got = bits_of(target.got, field) }
+    if not check.ok then return check end
+  end
 end
 
 return function(ctx)
   ctx:check_options(OPTIONS)
   local checks = {}
-  for _, target in ipairs(ctx:targets()) do
-    local name, want, got = target.name, target.want, target.got
-    local structs = not pcall(pg.compare, got, got)
-    local verdict, reason
-    if structs then verdict, reason = bits(name, want, got)
-    else verdict, reason = values(target, ctx.options.nan_equal or false) end
-    if verdict then
-      checks[#checks + 1] = { name = name, ok = false, detail = reason }
-      return { ok = false, verdict = verdict, reason = reason, checks = checks }
-    end
-    checks[#checks + 1] = { name = name, ok = true,
-      detail = ("%d elements equal"):format(got.count) }
+  for i, target in ipairs(ctx:targets()) do
+    checks[i] = target.got.struct and structs(ctx, target)
+      or ctx:compare(target, ctx.options.nan_equal and { nan_equal = true } or nil)
   end
-  return { ok = true, checks = checks }
+  return ctx:result(checks)
 end

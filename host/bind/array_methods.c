@@ -37,6 +37,17 @@ static int array_cast(lua_State *L) {
   return 1;
 }
 
+/* a:transposed(): a copy with all dimensions in reverse order. */
+static int array_transposed(lua_State *L) {
+  const pg_array *array = pg_lua_check_array(L, 1, -1);
+  int64_t shape[PG_DIM_MAX];
+  for (int d = 0; d < array->ndim; d++) shape[d] = array->shape[array->ndim - 1 - d];
+  pg_array *out = pg_lua_new_array(L, &array->dtype, array->ndim, shape);
+  pg_error error;
+  if (pg_array_transpose(array, out, &error)) return pg_lua_raise(L, &error);
+  return 1;
+}
+
 /* a:slice(first, count): a view of flat elements first .. first + count - 1. */
 static int array_slice(lua_State *L) {
   const pg_array *array = pg_lua_check_array(L, 1, -1);
@@ -183,6 +194,7 @@ void pg_bind_array_methods(lua_State *L) {
   static const luaL_Reg methods[] = {{"copy", array_copy},
                                      {"reshape", array_reshape},
                                      {"cast", array_cast},
+                                     {"transposed", array_transposed},
                                      {"slice", array_slice},
                                      {"field", array_field},
                                      {"set_field", array_set_field},

@@ -39,7 +39,7 @@ static void push_mismatches(lua_State *L, const pg_array *want, const pg_array *
 
 static void push_comparison(lua_State *L, const pg_array *want, const pg_array *got,
                             const pg_comparison *c) {
-  lua_createtable(L, 0, 18);
+  lua_createtable(L, 0, 19);
   lua_pushboolean(L, c->bad == 0);
   lua_setfield(L, -2, "ok");
   set_count(L, "count", c->count);
@@ -54,22 +54,65 @@ static void push_comparison(lua_State *L, const pg_array *want, const pg_array *
   set_number(L, "max_rel", c->max_rel);
   set_number(L, "max_ulp", c->max_ulp);
   set_number(L, "rms_rel", c->rms_rel);
+  set_number(L, "want_norm", c->want_norm);
   if (c->count) set_count(L, "worst", c->worst);
   if (c->bad) set_count(L, "first_bad", c->first_bad), set_count(L, "last_bad", c->last_bad);
   push_mismatches(L, want, got, c);
   lua_setfield(L, -2, "mismatch");
 }
 
-/* core.compare(want, got [, {rtol=0, atol=0, ulp=0, nan_equal=false, poison=}]); poison is a u32
- * that repeats (a u64 beyond that range). */
+/* The array given as option `name` of argument 3, or NULL. The options keep it alive. */
+static pg_array *option_array(lua_State *L, const char *name, pg_scalar scalar) {
+  if (!lua_istable(L, 3)) return NULL;
+  lua_getfield(L, 3, name);
+  pg_array *array = pg_lua_test_array(L, -1);
+  pg_error error;
+  if ((array && array->dtype.scalar == scalar) || lua_isnil(L, -1)) {
+    lua_pop(L, 1);
+    return array;
+  }
+  pg_fail(&error, PG_INVALID, "option '%s': expected array of %s, got %s", name,
+          pg_scalar_name(scalar), array ? array->dtype.name : luaL_typename(L, -1));
+  pg_lua_raise(L, &error);
+  return NULL;
+}
+
+/* Scales are one for each element, or one for each of rows of equal length. */
+static void set_scale(lua_State *L, pg_tolerance *t, size_t count) {
+  const pg_array *scale = option_array(L, "scale", PG_F64);
+  if (!scale || count == 0) return;
+  pg_error error;
+  if (scale->count == 0 || count % scale->count) {
+    pg_fail(&error, PG_INVALID, "option 'scale': %zu scales do not fit %zu elements", scale->count,
+            count);
+    pg_lua_raise(L, &error);
+  }
+  t->scale = scale->data;
+  t->scale_repeat = count / scale->count;
+}
+
+static uint64_t *check_marks(lua_State *L, size_t count) {
+  const pg_array *marks = option_array(L, "marks", PG_U64);
+  if (!marks || marks->count >= (count + 63) / 64) return marks ? marks->data : NULL;
+  pg_error error;
+  pg_fail(&error, PG_INVALID, "option 'marks': %zu words have too few bits for %zu elements",
+          marks->count, count);
+  pg_lua_raise(L, &error);
+  return NULL;
+}
+
+/* core.compare(want, got [, {rtol=0, atol=0, ulp=0, nan_equal=false, overflow=false, poison=,
+ * scale=f64 array, marks=u64 array}]); poison is a u32 that repeats (a u64 beyond that range). */
 static int core_compare(lua_State *L) {
-  static const char *const names[] = {"rtol", "atol", "ulp", "nan_equal", "poison", NULL};
+  static const char *const names[] = {"rtol",   "atol",  "ulp",   "nan_equal", "overflow",
+                                      "poison", "scale", "marks", NULL};
   const pg_array *want = pg_lua_check_array(L, 1, -1), *got = pg_lua_check_array(L, 2, -1);
   pg_lua_check_options(L, 3, names);
   pg_tolerance t = {.rtol = pg_lua_option_number(L, 3, "rtol", 0),
                     .atol = pg_lua_option_number(L, 3, "atol", 0),
                     .ulp = pg_lua_option_number(L, 3, "ulp", 0),
-                    .nan_equal = pg_lua_option_boolean(L, 3, "nan_equal", 0)};
+                    .nan_equal = pg_lua_option_boolean(L, 3, "nan_equal", 0),
+                    .overflow = pg_lua_option_boolean(L, 3, "overflow", 0)};
   if (lua_istable(L, 3) && lua_getfield(L, 3, "poison") != LUA_TNIL) {
     uint64_t poison = (uint64_t)pg_lua_option_integer(L, 3, "poison", 0);
     t.has_poison = true;
@@ -77,7 +120,9 @@ static int core_compare(lua_State *L) {
   }
   pg_comparison c;
   pg_error error;
-  if (pg_compare(want, got, &t, &c, &error)) return pg_lua_raise(L, &error);
+  set_scale(L, &t, got->count);
+  uint64_t *marks = check_marks(L, got->count);
+  if (pg_compare_marked(want, got, &t, marks, &c, &error)) return pg_lua_raise(L, &error);
   push_comparison(L, want, got, &c);
   return 1;
 }

@@ -17,7 +17,8 @@ local core = require "perigee.core"
 
 local pg = {
   version = core.version, home = core.home, array = core.array, struct = core.struct,
-  from_bytes = core.from_bytes, compare = core.compare, summarize = core.summarize,
+  from_bytes = core.from_bytes, from_list = core.from_list, compare = core.compare,
+  row_norms = core.row_norms, is_array = core.is_array, summarize = core.summarize,
   ratio = core.ratio, product = core.product,
   error = core.error, sha256 = core.sha256,
   json = { encode = core.json_encode, decode = core.json_decode, array = core.json_array,

@@ -6,7 +6,7 @@ local core = require "perigee.core"
 local chunk = require "perigee.chunk"
 local errors = require "perigee.errors"
 local files = require "perigee.files"
-local params = require "perigee.params"
+local context = require "perigee.context"
 local suggest = require "perigee.suggest"
 
 local validate = {}
@@ -128,59 +128,12 @@ local function left_alone(case, state)
   return any
 end
 
--- Methods of what a validator gets, for those that compare buffer by buffer.
-local Context = {}
-Context.__index = Context
-
---- What a validator gets.
--- @tparam table fields see validators/README.md
-function validate.context(fields)
-  return setmetatable(fields, Context)
-end
-
---- The buffers to judge: the option `of` (a name or a list), else all that have an expected value.
--- @treturn table list of {name, want, got, poison (of outputs)}
--- @raise "not_found" when an output would go unjudged, since then anything would pass
-function Context:targets()
-  local of, list = self.options.of, {}
-  for _, name in ipairs(type(of) == "string" and { of } or of or self.names) do
-    local want, got = self.expected[name], self.outputs[name] or self.state[name]
-    if not want or not got then
-      core.error("not_found", ("'%s' has no expected value or is no output"):format(name),
-        "of = the name of an output that the reference returns", self.task.where)
-    end
-    list[#list + 1] = { name = name, want = want, got = got,
-      poison = self.outputs[name] and self.poison or nil }
-  end
-  for _, name in ipairs(of and {} or params.names(self.outputs)) do
-    if self.expected[name] == nil then
-      core.error("not_found", ("the reference returns nothing for output '%s'"):format(name),
-        "return it, or say with of = \"...\" what is judged", self.task.where)
-    end
-  end
-  if #list == 0 then
-    core.error("not_found", "the reference returns nothing that a buffer could be compared with",
-      "return expected values by the names of outputs or state", self.task.where)
-  end
-  return list
-end
-
---- Refuse options that the validator does not know.
--- @tparam table known name -> type
-function Context:check_options(known)
-  for name, value in pairs(self.options) do
-    local allowed = known[name]
-    if not allowed then
-      core.error("invalid", ("unknown option '%s'"):format(tostring(name)),
-        suggest.hint(tostring(name), params.names(known), "options"), self.task.where)
-    end
-    if not allowed:find(type(value), 1, true) then
-      core.error("invalid", ("option %s: expected %s, got %s"):format(name,
-        (allowed:gsub(" ", " or ")), type(value)), nil, self.task.where)
-    end
-    if type(value) == "number" and (value ~= value or value < 0) then
-      core.error("range", ("option %s = %s: expected a number >= 0"):format(name, value), nil,
-        self.task.where)
+-- An output that no validator looked at would accept anything.
+local function check_seen(seen, outputs, task)
+  for name in pairs(outputs) do
+    if not seen[name] then
+      core.error("not_found", ("task %s: no validator judges output '%s'"):format(task.name, name),
+        'add one to validate: { { "close", of = "y" }, { "exact", of = "index" } }', task.where)
     end
   end
 end
@@ -193,17 +146,17 @@ end
 function validate.run(case, arrays, poison)
   local task = case.task
   local state, outputs = split(arrays, case)
-  local total = { ok = true, checks = {}, facts = {} }
+  local total, seen = { ok = true, checks = {}, facts = {} }, {}
   for _, one in ipairs(validate.prepare(task)) do
-    local context = validate.context {
+    local ctx = context.new {
       task = task, params = case.p, inputs = case.io, initial = case.io, state = state,
-      outputs = outputs,
+      outputs = outputs, seen = seen,
       expected = case:expected(), names = case:checked_names(),
       options = resolve_options(one.options, case.p),
-      poison = poison | poison << 32,
+      poison = poison | poison << 32, seed = poison,
     }
     local what = ("task %s, validator %s"):format(task.name, one.name)
-    local result = check_result(errors.call(what, task.where, one.run, context), one.name, task)
+    local result = check_result(errors.call(what, task.where, one.run, ctx), one.name, task)
     for _, check in ipairs(result.checks or {}) do table.insert(total.checks, check) end
     for name, value in pairs(result.facts or {}) do total.facts[name] = value end
     if not result.ok and total.ok then
@@ -211,6 +164,7 @@ function validate.run(case, arrays, poison)
       total.reason = result.reason or ("validator %s said no"):format(one.name)
     end
   end
+  if total.ok then check_seen(seen, outputs, task) end
   if total.verdict == "wrong_result" and not task.outputs and left_alone(case, state) then
     total.verdict = "unwritten_output"
     total.reason = "nothing was written: the state is as it was before the run; " .. total.reason

@@ -6,7 +6,7 @@ local core = require "perigee.core"
 local params = require "perigee.params"
 local rng = require "perigee.rng"
 local tsdf = require "perigee.tsdf"
-local validate = require "perigee.validate"
+local context = require "perigee.context"
 
 local validator = dofile((core.home or ".") .. "/validators/tsdf_volume.lua")
 local declared = params.declare(tsdf.params(), "test_tsdf.lua")
@@ -202,7 +202,7 @@ local function setup(set)
 end
 
 local function judge(case, volume)
-  return validator(validate.context {
+  return validator(context.new {
     params = case.p, inputs = case.inputs, state = volume or case.volume, expected = case.expected,
     options = { table = true, sums = true },
   })
@@ -298,7 +298,7 @@ function TestHonest:test_the_reference_judges_its_own_warm_volume()
   local state = tsdf.table_state(p, inputs)
   lu.assertTrue(state.block_count.init[0] > 0)
   local function verify(volume)
-    return validator(validate.context {
+    return validator(context.new {
       params = p, inputs = inputs, state = volume, expected = expected, options = { table = true },
     })
   end

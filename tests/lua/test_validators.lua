@@ -3,6 +3,7 @@
 local lu = require "luaunit"
 local pg = require "perigee"
 local case = require "perigee.case"
+local damage = require "perigee.damage"
 local validate = require "perigee.validate"
 
 local POISON = 0x7fa12345
@@ -100,7 +101,8 @@ function TestClose:test_what_is_plain_is_said()
 
   z = right(one)
   for i = 600, 999 do z[i] = 0 end
-  lu.assertStrContains(judge(one, z).reason, "all from element 600 on")
+  lu.assertStrContains(judge(one, z).reason,
+    "400 of 1000 elements wrong: from index 600 on; they are zero")
 end
 
 function TestClose:test_poison_left_in_an_output_is_unwritten()
@@ -148,6 +150,102 @@ function TestClose:test_the_default_tolerance_follows_the_outputs_precision()
   end
 end
 
+local function proves(one, arrays, except)
+  local proof = damage.prove(one, arrays, except)
+  lu.assertTrue(proof.right.ok, proof.right.reason)
+  lu.assertEquals(proof.accepted, {})
+  lu.assertTrue(proof.tried >= 10, "only " .. proof.tried .. " kinds of damage applied")
+end
+
+function TestClose:test_damaged_answers_are_rejected()
+  for _, spec in ipairs { { "close", ops = 1 }, { "close", rtol = 1e-5 }, { "close", ulp = 2 },
+    { "close", ops = 1, norm = "max" }, { "close", ops = 1, norm = "row" },
+    { "close", ops = 1, norm = "fro" }, { "close", ops = 4, scale = 5 },
+    { "close", ops = 100, bound = "worst" }, { "close", ops = 1000, accumulate = "f16" } } do
+    proves(make_case { validate = spec })
+  end
+  for _, dtype in ipairs { "f64", "f16", "bf16", "f8e4m3", "f8e5m2" } do
+    proves(make_case { outputs = function(p) return { z = pg.spec(dtype, p.n) } end,
+      kernel = "void k(const float* x, void* z, int n)" })
+  end
+end
+
+function TestClose:test_a_wider_sum_leaves_only_the_last_rounding_to_the_output()
+  local function f16(options)
+    return make_case { validate = options, kernel = "void k(const float* x, void* z, int n)",
+      outputs = function(p) return { z = pg.spec("f16", p.n) } end,
+      reference = function(p) return { z = pg.array("f64", p.n):fill(1.0) } end }
+  end
+  local z = pg.array("f16", 1000):fill(1.0)
+  z[9] = 1.0 + 8 * 2.0 ^ -11
+  lu.assertTrue(judge(f16 { "close", ops = 16 }, z).ok) -- sums in f16 may lose that
+  lu.assertEquals(judge(f16 { "close", ops = 16, accumulate = "f32" }, z).verdict, "wrong_result")
+  z[9] = 1.0 + 2 * 2.0 ^ -11
+  lu.assertTrue(judge(f16 { "close", ops = 16, accumulate = "f32" }, z).ok)
+end
+
+-- A sum of +1 and -1 that cancels: its error is measured by the terms, not by the little that is
+-- left. In sequence, in f32, against float64.
+function TestClose:test_the_scale_is_the_sum_of_the_terms()
+  local n = 4096
+  local function dot(scale)
+    return make_case { params = { n = { default = n } }, validate = { "close", ops = n,
+      scale = scale },
+      inputs = function(p, rng) return { x = rng:array("f32", p.n, { low = -1, high = 1 }) } end,
+      kernel = "void k(const float* x, float* z, int n)",
+      outputs = function() return { z = pg.spec("f32", 1) } end,
+      reference = function(_, io)
+        local terms = 0.0
+        for i = 0, n - 1 do terms = terms + math.abs(io.x[i]) end
+        return { z = pg.from_list("f64", { io.x:sum() }), terms = terms }
+      end }
+  end
+  local one = dot("terms")
+  local z = pg.array("f32", 1)
+  for i = 0, n - 1 do z[0] = z[0] + one.io.x[i] end
+  lu.assertTrue(judge(one, z).ok, judge(one, z).reason)
+  z[0] = z[0] + 0.05
+  lu.assertEquals(judge(one, z).verdict, "wrong_result")
+  local ok, e = pcall(judge, dot("trems"), z)
+  lu.assertFalse(ok)
+  lu.assertStrContains(e.message, "the reference returns no 'trems'")
+end
+
+function TestClose:test_rows_have_a_scale_of_their_own()
+  local function rows(norm)
+    return make_case { validate = { "close", ops = 1, norm = norm },
+      outputs = function() return { z = pg.spec("f32", { 10, 100 }) } end,
+      reference = function()
+        local z = pg.array("f64", { 10, 100 })
+        for i = 0, 9 do for j = 0, 99 do z:set(i, j, 10.0 ^ -i) end end
+        return { z = z }
+      end }
+  end
+  for _, norm in ipairs { "max", "fro", "row" } do
+    local one = rows(norm)
+    local z = right(one)
+    lu.assertTrue(judge(one, z).ok)
+    z:set(7, 3, 2e-7) -- twice what it should be, but nothing beside the 1 of the first row
+    lu.assertEquals(judge(one, z).ok, norm ~= "row")
+    z:set(7, 3, 1)
+    local result = judge(one, z)
+    lu.assertEquals(result.verdict, "wrong_result")
+    lu.assertStrContains(result.reason, "z[7, 3]: expected 1e-07, got 1")
+  end
+end
+
+function TestClose:test_what_overflows_the_output_rounds_to_infinity()
+  local function f16(value)
+    return make_case { kernel = "void k(const float* x, void* z, int n)",
+      outputs = function() return { z = pg.spec("f16", 4) } end,
+      reference = function() return { z = pg.array("f64", 4):fill(value) } end }
+  end
+  lu.assertTrue(judge(f16(70000), pg.array("f16", 4):fill(math.huge)).ok)
+  lu.assertFalse(judge(f16(60000), pg.array("f16", 4):fill(math.huge)).ok)
+  lu.assertFalse(judge(f16(-70000), pg.array("f16", 4):fill(math.huge)).ok)
+  lu.assertFalse(judge(f16(140000), pg.array("f16", 4):fill(65504)).ok)
+end
+
 TestExact = {}
 
 local function integers(fields)
@@ -174,6 +272,20 @@ function TestExact:test_integers()
   lu.assertStrContains(result.reason, "z[999]: expected 999")
 end
 
+function TestExact:test_damaged_answers_are_rejected()
+  proves(integers())
+  for _, dtype in ipairs { "u8", "i64", "f32" } do
+    proves(integers { outputs = function(p) return { z = pg.spec(dtype, p.n) } end,
+      kernel = "void k(const float* x, void* z, int n)",
+      reference = function(p) return { z = pg.array(dtype, p.n):random { seed = 3 } } end })
+  end
+  local Pair = pg.struct("Pair", { { "key", "i64" }, { "value", "i32" } })
+  local z = pg.array(Pair, 100)
+  for i = 0, 99 do z[i] = { key = 3 * i + 1, value = -i } end
+  proves(integers { outputs = function() return { z = pg.spec(Pair, 100) } end,
+    kernel = "void k(const float* x, Pair* z)", reference = function() return { z = z } end })
+end
+
 function TestExact:test_structs_are_compared_by_their_bits()
   local Pair = pg.struct("Pair", { { "key", "i64" }, { "value", "i32" } })
   local expected = pg.array(Pair, 4)
@@ -187,7 +299,7 @@ function TestExact:test_structs_are_compared_by_their_bits()
   z[2] = { key = 5, value = 7 }
   local result = judge(one, z)
   lu.assertEquals(result.verdict, "wrong_result")
-  lu.assertStrContains(result.reason, "z[2]")
+  lu.assertEquals(result.reason, "z.value[2]: expected 6, got 7; 1 of 4 elements wrong")
 end
 
 TestPath = {}
@@ -248,6 +360,24 @@ function TestPath:test_mistakes()
   refuses({ "exact", ops = 1 }, "unknown option 'ops'")
   refuses({ function() return nil end }, "validator custom returned nil")
   refuses({ function(ctx) return ctx.nothing.here end }, "attempt to index")
+end
+
+function TestPath:test_an_output_that_no_validator_looks_at_is_a_mistake_of_the_task()
+  local function two(spec)
+    return make_case { validate = spec,
+      kernel = "void k(const float* x, float* z, float* w, int n)",
+      outputs = function(p) return { z = pg.spec("f32", p.n), w = pg.spec("f32", p.n) } end,
+      reference = function(_, io) return { z = 3 * io.x, w = 2 * io.x } end }
+  end
+  local one = two { { "close", of = "z" } }
+  local arrays = damage.right(one)
+  local ok, e = pcall(validate.run, one, arrays, POISON)
+  lu.assertFalse(ok)
+  lu.assertStrContains(e.message, "no validator judges output 'w'")
+  lu.assertTrue(validate.run(two { { "close", of = "z" }, { "close", of = "w" } }, arrays,
+    POISON).ok)
+  lu.assertTrue(validate.run(two { { "close", of = "z" }, { function(ctx)
+    return ctx.outputs.w[0] > 0 end } }, arrays, POISON).ok)
 end
 
 -- A task whose reference forgets an output must not let every candidate pass.

@@ -1,0 +1,173 @@
+--- Damaged answers: what a validator must reject. Each damage changes one buffer of a right answer
+-- in a way that cheats and mistakes do: zeros, NaN, a constant, a copy of an input, a part that was
+-- not written, one wrong element. Tests prove tasks and validators with it.
+-- @module perigee.damage
+
+local core = require "perigee.core"
+local validate = require "perigee.validate"
+
+local damage = {}
+
+damage.POISON = 0x7fa12345 -- what a buffer holds that was never written
+
+local FLOATS = { f64 = true, f32 = true, f16 = true, bf16 = true, f8e4m3 = true, f8e5m2 = true }
+
+local function copy(array)
+  return array:copy()
+end
+
+-- An array like `array` with other bytes.
+local function with_bytes(array, bytes)
+  return core.from_bytes(array.struct or array.dtype, array.shape, bytes)
+end
+
+-- The first `keep` elements as they are, bytes from `rest` behind them.
+local function keep_first(array, keep, rest)
+  local size = array.nbytes // array.count
+  return with_bytes(array, array:tostring():sub(1, keep * size) .. rest:sub(keep * size + 1))
+end
+
+local function poison(array)
+  return (("<I4"):pack(damage.POISON)):rep(array.nbytes // 4 + 1):sub(1, array.nbytes)
+end
+
+-- One element changed to what no rounding explains.
+local function wrong_element(array, index)
+  local other = copy(array)
+  if FLOATS[array.dtype] then
+    local value = array[index]
+    other[index] = value ~= value and 1.0 or (value == 0 and 1.0 or -2 * value)
+    return other
+  end
+  local size = array.nbytes // array.count
+  local bytes = array:tostring()
+  local at = index * size + 1 -- the lowest byte of the first field
+  return with_bytes(array, bytes:sub(1, at - 1)
+    .. string.char(bytes:byte(at) ~ (array.dtype == "bool" and 1 or 5)) .. bytes:sub(at + 1))
+end
+
+local function one_value(array, index, value)
+  if not FLOATS[array.dtype] then return nil end
+  local other = copy(array)
+  other[index] = value
+  return other
+end
+
+-- An input's elements as far as they go.
+local function copy_of(array, input)
+  if not core.is_array(input) or input.count == 0 then return nil end
+  if input.dtype ~= array.dtype or input.struct then
+    return input.nbytes >= array.nbytes and with_bytes(array, input:tostring():sub(1, array.nbytes))
+      or nil
+  end
+  local bytes = input:tostring()
+  return with_bytes(array, bytes:rep(array.nbytes // #bytes + 1):sub(1, array.nbytes))
+end
+
+-- name -> function(array) -> damaged array, or nil where it does not apply.
+local KINDS = {
+  { "zeros", function(a) return copy(a):fill_bytes(0) end },
+  { "all bits set", function(a) return a.dtype ~= "bool" and copy(a):fill_bytes(0xFF) or nil end },
+  { "NaN", function(a) return FLOATS[a.dtype] and copy(a):fill(0 / 0) or nil end },
+  { "a constant", function(a)
+    local size = a.nbytes // a.count
+    return with_bytes(a, a:tostring():sub(1, size):rep(a.count))
+  end },
+  { "unwritten", function(a) return with_bytes(a, poison(a)) end },
+  { "second half zero", function(a)
+    return keep_first(a, a.count // 2, ("\0"):rep(a.nbytes)) end },
+  { "second half unwritten", function(a) return keep_first(a, a.count // 2, poison(a)) end },
+  { "last element zero", function(a) return keep_first(a, a.count - 1, ("\0"):rep(a.nbytes)) end },
+  { "shifted by one", function(a)
+    local size, bytes = a.nbytes // a.count, a:tostring()
+    return with_bytes(a, bytes:sub(1, size) .. bytes:sub(1, a.nbytes - size))
+  end },
+  { "first element wrong", function(a) return wrong_element(a, 0) end },
+  { "middle element wrong", function(a) return wrong_element(a, a.count // 2) end },
+  { "last element wrong", function(a) return wrong_element(a, a.count - 1) end },
+  { "one element NaN", function(a) return one_value(a, a.count // 3, 0 / 0) end },
+  { "one element infinite", function(a) return one_value(a, a.count // 3, math.huge) end },
+}
+
+--- The names of all kinds of damage; copies of inputs are called "a copy of NAME".
+function damage.kinds()
+  local names = {}
+  for i, kind in ipairs(KINDS) do names[i] = kind[1] end
+  return names
+end
+
+local function with(arrays, name, array)
+  local changed = {}
+  for key, value in pairs(arrays) do changed[key] = value end
+  changed[name] = array
+  return changed
+end
+
+-- Damage that changes no bit is none.
+local function differs(a, b)
+  return b and b:tostring() ~= a:tostring()
+end
+
+--- Every damaged version of a right answer.
+-- @tparam table case of perigee.case
+-- @tparam table arrays name -> array: a right answer, as it would come back from a run
+-- @treturn table list of {kind, buffer, arrays}
+function damage.versions(case, arrays)
+  local list = {}
+  local function add(kind, name, array)
+    if differs(arrays[name], array) then
+      list[#list + 1] = { kind = kind, buffer = name, arrays = with(arrays, name, array) }
+    end
+  end
+  for _, buffer in ipairs(case.list) do
+    local right = arrays[buffer.name]
+    if right and right.count > 0 then
+      for _, kind in ipairs(KINDS) do add(kind[1], buffer.name, kind[2](right)) end
+      for _, other in ipairs(case.list) do
+        if other.role == "input" then
+          add("a copy of " .. other.name, buffer.name, copy_of(right, case.io[other.name]))
+        end
+      end
+    end
+  end
+  return list
+end
+
+--- A right answer made of the expected values, each in its buffer's own format; nil where the
+-- reference returns none for an output or state.
+function damage.right(case)
+  local arrays = {}
+  for _, buffer in ipairs(case.list) do
+    if buffer.role ~= "input" then
+      local want = case:expected()[buffer.name]
+      if not core.is_array(want) then return nil end
+      arrays[buffer.name] = want.struct and want:copy()
+        or want:cast(buffer.dtype):reshape(buffer.shape)
+    end
+  end
+  return arrays
+end
+
+--- Judge a right answer and every damaged version of it.
+-- @tparam table case
+-- @tparam[opt] table arrays a right answer; default: damage.right(case)
+-- @tparam[opt] table except set of kinds that the contract accepts (kind = true, or
+--   "kind of buffer" = true)
+-- @treturn table {right = verdict of the right answer as validate.run returns it, tried = number,
+--   accepted = list of "zeros of y": damage that passed}
+function damage.prove(case, arrays, except)
+  arrays = arrays or damage.right(case)
+  local result = { right = validate.run(case, arrays, damage.POISON), tried = 0, accepted = {} }
+  for _, version in ipairs(damage.versions(case, arrays)) do
+    local label = version.kind .. " of " .. version.buffer
+    if not (except and (except[version.kind] or except[label])) then
+      result.tried = result.tried + 1
+      if validate.run(case, version.arrays, damage.POISON).ok then
+        table.insert(result.accepted, label)
+      end
+    end
+  end
+  return result
+end
+
+return damage
