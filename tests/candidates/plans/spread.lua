@@ -38,6 +38,10 @@ return pg.task {
   validate = "exact",
   impls = {
     naive = { "cuda", "spread.cu", launch = loop, scratch = SCRATCH },
+    grid = { "cuda", "spread.cu",
+      scratch = { next = { dtype = "i32", n = "n" }, changed = { dtype = "i32", n = 2, init = 0 } },
+      launch = { kernel = "spread_grid", grid = "ceil_div(n, 64)", block = 64, cooperative = true,
+        args = { "value", "next", "changed", "n" } } },
     short = { "cuda", "spread.cu", scratch = SCRATCH, launch = { { repeat_until = "done", max = 3,
       steps = { { memset = "done", byte = 0 } } } } },
   },

@@ -1,0 +1,85 @@
+-- Plans through the command line, on PERIGEE_TEST_DEVICE or the default device: loops, scratch,
+-- cooperative launches, exports and folders, judged and timed by every method.
+-- tests/lua/test_plans.lua runs the same on the simulator.
+local lu = require "luaunit"
+local core = require "perigee.core"
+
+local SPEC = os.getenv("PERIGEE_TEST_DEVICE") or core.default_device()
+local COMMAND = (os.getenv("PERIGEE_TEST_COMMAND") or "build/perigee") .. " %s --device " .. SPEC
+  .. " --json --budget 0.2 --timeout 10 2>&1"
+local PLANS, LAYOUT = "tests/candidates/plans/", "tests/candidates/layout/"
+
+-- Records in order, and by the name of implementation or candidate.
+local function records(arguments)
+  local pipe <close> = io.popen(COMMAND:format(arguments))
+  local list, by_name = {}, {}
+  for line in pipe:lines() do
+    local rec, message = core.json_decode(line)
+    lu.assertNotNil(rec, tostring(message) .. ": " .. line)
+    list[#list + 1], by_name[rec.impl] = rec, rec
+  end
+  return by_name, list
+end
+
+local function assert_timed(rec)
+  lu.assertEquals(rec.verdict, "passed", rec.reason)
+  if not rec.time then
+    lu.assertStrContains(rec.device, "sim")
+    return
+  end
+  lu.assertTrue(rec.time.median_us > 0 and rec.time.samples >= 6)
+end
+
+local TestPlans = {}
+
+function TestPlans:setUp()
+  if not core.compiler_info() then lu.skip("no NVRTC on this machine") end
+end
+
+for _, method in ipairs { "cold", "hot", "batch" } do
+  TestPlans["test_loops_and_cooperative_launches_" .. method] = function()
+    local got = records(("run %sspread.lua --method %s"):format(PLANS, method))
+    assert_timed(got.naive)
+    assert_timed(got.grid)
+    lu.assertEquals(got.short.verdict, "timeout")
+    lu.assertEquals(got.short.reason, "done is still 0 after 3 rounds")
+    lu.assertNil(got.short.time)
+  end
+  TestPlans["test_exports_" .. method] = function()
+    local got = records(("check %spairs.lua %spairs.cu %ssoa --method %s"):format(LAYOUT, LAYOUT,
+      LAYOUT, method))
+    assert_timed(got["pairs.cu"])
+    assert_timed(got.soa)
+    lu.assertTrue(got.soa.export_us > 0)
+    lu.assertNil(got["pairs.cu"].export_us)
+  end
+end
+
+function TestPlans:test_what_an_export_may_not_bring()
+  local got = records(("check %spairs.lua %slate %speek %sagain %snothing"):format(LAYOUT, LAYOUT,
+    LAYOUT, LAYOUT, LAYOUT))
+  lu.assertEquals(got.late.verdict, "wrong_result", got.late.reason)
+  lu.assertTrue(got.peek.verdict == "unwritten_output" or got.peek.verdict == "uninitialized_read")
+  lu.assertEquals(got.again.verdict, "launch_error")
+  lu.assertEquals(got.nothing.verdict, "unwritten_output")
+end
+
+function TestPlans:test_a_folder_with_knobs_headers_and_a_template()
+  for _, block in ipairs { 128, 256 } do
+    local got = records("check vector/saxpy tests/candidates/folder --knob BLOCK=" .. block)
+    assert_timed(got.folder)
+    lu.assertEquals(got.folder.knobs, { BLOCK = block })
+    lu.assertStrContains(got.folder.kernels[1].name, ("axpyILi%dE"):format(block))
+  end
+end
+
+function TestPlans:test_a_bad_plan_ends_no_run()
+  local _, list = records("check vector/saxpy tests/malformed/plans/large_block "
+    .. "tests/malformed/plans/repeat_for_ever tests/malformed/plans/memory "
+    .. "tests/candidates/saxpy/right.cu")
+  lu.assertEquals({ list[1].verdict, list[2].verdict, list[3].verdict },
+    { "launch_error", "timeout", "compile_error" })
+  assert_timed(list[4])
+end
+
+os.exit(lu.LuaUnit.new():runSuiteByInstances({ { "TestPlans", TestPlans } }))
