@@ -8,6 +8,7 @@ local case = require "perigee.case"
 local errors = require "perigee.errors"
 local explain = require "perigee.explain"
 local files = require "perigee.files"
+local flags = require "perigee.flags"
 local judge = require "perigee.judge"
 local params = require "perigee.params"
 local plan = require "perigee.plan"
@@ -201,6 +202,25 @@ local function impl_list(task)
   return list
 end
 
+local CANDIDATES = {
+  "one file (.cu or .ptx) that is launched as above",
+  "a folder with plan.lua: return { kernel =, launch = { grid =, block = } or steps, args =, "
+    .. "scratch =, define =, include =, options =, knobs = }; numbers may be expressions of the "
+    .. "parameters (tasks/README.md)",
+}
+
+-- What a candidate may be, in words.
+local function candidate_forms(task)
+  local own, list = task.own_layout, core.json_array { table.unpack(CANDIDATES) }
+  if own then
+    list[#list + 1] = ("own layout: steps under export =, untimed, may write %s from what the "
+      .. "candidate kept"):format(type(own) == "table" and table.concat(own, ", ")
+      or "the results")
+  end
+  list[#list + 1] = "compiler options: " .. flags.TEXT
+  return list
+end
+
 local function named(list)
   local result = core.json_array {}
   for i, one in ipairs(list) do
@@ -239,7 +259,8 @@ function describe.table(task, set)
     validate = validators_of(task, one), work = work_of(task, p),
     time = { method = method, batch = batch, text = explain.METHODS[method] },
     own_layout = type(own) == "table" and core.json_array(own) or own or false,
-    impls = impl_list(task), skeleton = skeleton.text(one, signatures),
+    candidates = candidate_forms(task), impls = impl_list(task),
+    skeleton = skeleton.text(one, signatures),
     check = ("perigee check %s FILE.cu"):format(task.name)
       .. (set and next(set) and " --set " .. describe.settings(set, p):gsub(" = ", "="):gsub(", ",
         " --set ") or ""),

@@ -64,7 +64,7 @@ local function say_buffers(d, out)
 end
 
 local function say_launch(d, out)
-  section(out, "Launch (at the defaults; a candidate may bring its own plan)")
+  section(out, "Launch (at the defaults)")
   for _, line in ipairs(d.launch) do out("  " .. line) end
   local parts = {}
   for i, s in ipairs(d.scalars) do
@@ -138,11 +138,6 @@ local function say_judging(d, out)
     end
   end
   say_wrapped(out, "  timed ", d.time.text or d.time.method)
-  if d.own_layout then
-    say_wrapped(out, "  ", "own layout: a candidate may keep its own and export canonical outputs, "
-      .. "untimed" .. (type(d.own_layout) == "table" and ": " .. table.concat(d.own_layout, ", ")
-      or ""))
-  end
   local work, parts = d.work or {}, {}
   if work.bytes then parts[#parts + 1] = units.bytes(work.bytes) .. " moved" end
   if work.flops then parts[#parts + 1] = units.count(work.flops) .. " operations" end
@@ -186,6 +181,8 @@ function text.print(task, out, set)
   say_sweeps(d, out)
   say_judging(d, out)
   say_impls(d, out)
+  section(out, "A candidate is")
+  for _, form in ipairs(d.candidates) do say_wrapped(out, "  - ", form) end
   section(out, "Check it")
   out("  " .. d.check)
 end

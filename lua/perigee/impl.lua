@@ -147,12 +147,12 @@ function impl.folders(task)
 end
 
 --- An implementation that a task declares, with its file found.
--- @treturn table {name, lang, path, shown, define, include, options, kernel, launch, args, ptx,
---   scratch, export, space = its knobs, doc, where}
+-- @treturn table {name, lang, path, source = text in place of the file's, shown, define, include,
+--   options, kernel, launch, args, ptx, scratch, export, space = its knobs, doc, where}
 function impl.resolve(task, declared)
   local where = ("%s, implementation %s"):format(task.where or task.name, declared.name)
   local lang, file = declared[1] or declared.lang, declared[2] or declared.file
-  if type(file) ~= "string" then
+  if type(file) ~= "string" and not declared.source then
     core.error("invalid", "expected a language and a file",
       'write { "cuda", "kernels/vector/saxpy.cu" }', where)
   end
@@ -160,9 +160,12 @@ function impl.resolve(task, declared)
     core.error("unsupported", ("language '%s' is not in this version"):format(tostring(lang)),
       "languages: cuda, ptx", where)
   end
-  local path = files.find(file, impl.folders(task), where)
+  local folders = impl.folders(task)
+  local path = declared.source and files.join(folders[2], declared.name)
+    or files.find(file, folders, where)
   return {
-    name = declared.name, lang = lang, path = path, shown = files.shown(path),
+    name = declared.name, lang = lang, path = path, source = declared.source,
+    shown = declared.source and declared.name .. ".cu" or files.shown(path),
     define = declared.define,
     include = declared.include, options = declared.options, kernel = declared.kernel,
     launch = declared.launch, args = declared.args, ptx = declared.ptx, scratch = declared.scratch,
@@ -241,8 +244,8 @@ function impl.request(one, p)
   local include = { files.dirname(one.path) }
   for _, folder in ipairs(one.include or {}) do include[#include + 1] = folder end
   return {
-    lang = one.lang, source = as_text(files.read(one.path, SOURCE_MOST)), name = one.shown,
-    path = one.path,
+    lang = one.lang, source = as_text(one.source or files.read(one.path, SOURCE_MOST)),
+    name = one.shown, path = one.path,
     options = one.lang == "cuda" and impl.options({ define = define, include = include,
       options = one.options }, one.where) or {},
     expressions = one.lang == "cuda" and expressions(one, p) or {},

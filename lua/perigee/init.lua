@@ -7,6 +7,7 @@
 -- * `pg.measure(dev, body, options)` times launches; `pg.summarize(samples)`, `pg.ratio(a, b)`
 --   are its statistics
 -- * `pg.task{...}`, `pg.spec(dtype, shape, init)` declare tasks (tasks/README.md)
+-- * `pg.run(task, how)`, `pg.check(task, candidate, how)` evaluate them, as the commands do
 -- * `pg.compare(want, got, tolerance)` compares arrays, NaN-safe (validators/README.md)
 -- * `pg.product(a, b, { a_transposed =, b_transposed = })` multiplies matrices in float64
 -- * `pg.json.encode(value)`, `pg.json.decode(text)`
@@ -34,6 +35,8 @@ local LATER = {
   ctype = { "perigee.signature", "ctype" },
   catalogue = { "perigee.catalogue" },
   judge = { "perigee.judge" },
+  run = { "perigee.evaluate", "run" },
+  check = { "perigee.evaluate", "check" },
 }
 
 -- pg.task reports the place of its call: the function itself, not a wrapper.

@@ -33,7 +33,8 @@ local CELL_FIELDS = {
 local SWEEP_FIELDS = { name = "string", set = "table", sim = "table", doc = "string" }
 local IMPL_FIELDS = {
   [1] = "string", [2] = "string", name = "string", lang = "string", file = "string",
-  doc = "string", kernel = "string table", launch = "function table", args = "table",
+  source = "string", doc = "string", kernel = "string table", launch = "function table",
+  args = "table",
   define = "table function", include = "table", options = "table", scratch = "table function",
   ptx = "string", only = "table", knobs = "table", where = "table string",
   export = "table function",

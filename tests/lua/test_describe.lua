@@ -67,6 +67,13 @@ function TestDescribe:test_the_contract_is_of_what_is_launched_and_of_the_varian
   lu.assertEquals(d.buffers[1].dtype, "f16")
 end
 
+function TestDescribe:test_own_layouts_are_named_where_the_task_allows_them()
+  lu.assertNotStrContains(table.concat(describe.table(task()).candidates), "export")
+  local d = describe.table(task { own_layout = { "y" } })
+  lu.assertStrContains(table.concat(d.candidates, "\n"), "may write y from what the candidate kept")
+  lu.assertEquals(d.own_layout, { "y" })
+end
+
 function TestDescribe:test_a_limit_that_depends_on_a_parameter()
   local t = task()
   local ok, e = pcall(t.resolve, t, { purpose = "sim", set = { rows = 17 } })

@@ -42,6 +42,14 @@ local function check_points(task, how, purpose, points)
     end
   end
   params.check_effect(task.params, how.set, evaluations, task.name)
+  for _, impl in ipairs(how.impls and task:select_impls(how.impls) or {}) do
+    local fits = false
+    for _, values in ipairs(evaluations) do fits = fits or params.fits(impl.only, values) end
+    if not fits then
+      core.error("invalid", ("implementation %s is not for these parameters"):format(impl.name),
+        "it is for " .. params.only_text(impl.only or {}), task.name)
+    end
+  end
 end
 
 -- Every task is found and its names and values are checked before anything runs.
