@@ -101,20 +101,31 @@ static pg_code buffer_index(const context *c, const json_t *value, const char *k
   return PG_OK;
 }
 
+/* Bytes past the offset of a buffer: at most what the other side has room for. */
+static pg_code parse_offset(const context *c, const json_t *json, const char *key, int buffer,
+                            size_t *offset, int64_t *room, pg_error *error) {
+  int64_t value = 0, bytes = (int64_t)c->buffers->list[buffer].bytes;
+  pg_code code = pg_opt_integer(json, key, 0, bytes, &value, error);
+  *offset = (size_t)value;
+  if (bytes - value < *room) *room = bytes - value;
+  return code;
+}
+
 static pg_code parse_copy(const context *c, const json_t *json, pg_step *step, pg_error *error) {
   const json_t *pair = NULL;
+  int64_t bytes = INT64_MAX;
   step->kind = PG_STEP_COPY;
-  pg_code code = pg_req_known(json, "copy bytes", error);
+  pg_code code = pg_req_known(json, "copy bytes to_offset from_offset", error);
   if (!code) code = pg_req_list(json, "copy", 2, &pair, error);
   if (!code) code = buffer_index(c, json_array_get(pair, 0), "copy", &step->to, error);
   if (!code) code = buffer_index(c, json_array_get(pair, 1), "copy", &step->from, error);
   if (!code) code = check_target(c, step->to, error);
   if (!code && step->to == step->from)
     code = pg_fail(error, PG_INVALID, "a copy needs two different buffers");
-  if (code) return code;
-  size_t to = c->buffers->list[step->to].bytes, from = c->buffers->list[step->from].bytes;
-  int64_t bytes = (int64_t)(to < from ? to : from);
-  code = pg_opt_integer(json, "bytes", 0, bytes, &bytes, error);
+  if (!code) code = parse_offset(c, json, "to_offset", step->to, &step->offset, &bytes, error);
+  if (!code)
+    code = parse_offset(c, json, "from_offset", step->from, &step->from_offset, &bytes, error);
+  if (!code) code = pg_opt_integer(json, "bytes", 0, bytes, &bytes, error);
   step->bytes = (size_t)bytes;
   return code;
 }
@@ -229,7 +240,8 @@ static pg_code enqueue(pg_step *s, const pg_buffers *buffers, int set, pg_error 
   if (s->bytes == 0) return PG_OK;
   pg_ptr to = pg_buffers_at(buffers, s->to, set) + s->offset;
   if (s->kind == PG_STEP_MEMSET) return d->ops->fill(d, to, s->byte, 1, s->bytes, stream, error);
-  return d->ops->copy(d, to, pg_buffers_at(buffers, s->from, set), s->bytes, stream, error);
+  pg_ptr from = pg_buffers_at(buffers, s->from, set) + s->from_offset;
+  return d->ops->copy(d, to, from, s->bytes, stream, error);
 }
 
 static pg_code enqueue_list(pg_plan *plan, const char *key, const pg_buffers *buffers, int set,

@@ -39,7 +39,7 @@ typedef struct pg_step {
   pg_patch *patches;
   int patch_count;
   int to, from; /* buffers of memset and copy; the flag of repeat_until is `from` */
-  size_t offset, bytes;
+  size_t offset, from_offset, bytes;
   uint8_t byte;
   int64_t rounds; /* at most, of `body` */
   pg_plan body;

@@ -45,7 +45,7 @@ end
 -- export is fetched before it.
 -- @tparam table arm {runner, export = nil or {steps, names}}; gets export_us, the least so far
 -- @tparam integer set
--- @tparam integer poison 4 bytes that fill the inputs meanwhile
+-- @tparam integer poison 4 bytes that outputs held before the run; others fill the inputs meanwhile
 -- @treturn table name -> array; or nil and a failure
 function export.fetch(arm, set, poison)
   local how, runner = arm.export, arm.runner
@@ -56,7 +56,7 @@ function export.fetch(arm, set, poison)
     if not arrays then return nil, failure end
     early = arrays
   end
-  local us, stopped = runner:export(set, how.steps, poison)
+  local us, stopped = runner:export(set, how.steps, poison ~ 1)
   if not us then
     stopped.hint = "in an export inputs hold garbage: keep in scratch what it needs"
     return nil, stopped

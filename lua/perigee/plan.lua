@@ -165,16 +165,30 @@ local function memset_step(step, path, context)
   }
 end
 
+-- "buffer" or { "buffer", offset = bytes }: the buffer and the offset.
+local function side_of(given, find, title, context)
+  if type(given) ~= "table" then return find(given, title, context), 0 end
+  local buffer = find(given[1], title, context)
+  for key in pairs(given) do
+    if key ~= 1 and key ~= "offset" then
+      fail(context, 'write { "buffer", offset = bytes }', "%s: copy: unknown field '%s'", title,
+        tostring(key))
+    end
+  end
+  return buffer, integer(given.offset, "offset of " .. title, 0, buffer.bytes, context) or 0
+end
+
 local function copy_step(step, path, context)
   local title = titled(context, path)
   if type(step.copy) ~= "table" or #step.copy ~= 2 then
     fail(context, 'write { copy = { "to", "from" } }', "%s: copy: expected two buffers", title)
   end
-  local to = written(step.copy[1], title, context)
-  local from = buffer_of(step.copy[2], title, context)
+  local to, to_offset = side_of(step.copy[1], written, title, context)
+  local from, from_offset = side_of(step.copy[2], buffer_of, title, context)
   if to == from then fail(context, nil, "%s: '%s' is copied to itself", title, to.name) end
-  local most = math.min(to.bytes, from.bytes)
-  return { copy = core.json_array { to.index, from.index },
+  local most = math.min(to.bytes - to_offset, from.bytes - from_offset)
+  return { copy = core.json_array { to.index, from.index }, to_offset = to_offset,
+    from_offset = from_offset,
     bytes = integer(step.bytes, "bytes of " .. title, 0, most, context) or most }
 end
 

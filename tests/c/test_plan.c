@@ -91,6 +91,9 @@ static void launches_that_cannot_be_are_refused(void **state) {
       {"{'copy':[1,1]}", "invalid", "two different buffers"},
       {"{'copy':[1]}", "invalid", "indices of buffers, got nothing"},
       {"{'copy':[3,0],'bytes':8}", "invalid", "from 0 to 7, got 8"},
+      {"{'copy':[1,0],'to_offset':33}", "invalid", "from 0 to 32, got 33"},
+      {"{'copy':[1,0],'from_offset':-1}", "invalid", "\"from_offset\""},
+      {"{'copy':[1,0],'from_offset':30,'bytes':3}", "invalid", "from 0 to 2, got 3"},
       {"{'dance':1}", "invalid", "expected a step"},
       {"null", "invalid", "expected a step"},
   };
@@ -127,6 +130,11 @@ static void memset_and_copy_do_what_they_say(void **state) {
   assert_int_equal(b->shared[1024 + 30], 7);
   assert_int_equal(b->shared[1024 + 31], 7);
   assert_memory_equal(b->shared + 2048, b->shared + 1024, 7);
+  good(ask(b, "{'op':'run','set':0,'plan':[{'copy':[1,0],'to_offset':4,'from_offset':16},"
+              "{'copy':[1,0],'to_offset':32}]}"));
+  good(ask(b, "{'op':'read','set':0,'buffers':[{'index':1,'at':1024}]}"));
+  for (int i = 0; i < 8; i++) /* x is i, t was 100 i: x[4..7] comes to t[1..4] */
+    assert_true(t[i] == (i >= 1 && i <= 4 ? 3.0f + (float)i : 100.0f * (float)i));
 }
 
 /* ---- loops ---- */

@@ -134,6 +134,54 @@ function TestMalformed:test_random_bytes_and_random_edits_are_answered()
   end
 end
 
+-- Plans of random parts, as far as the steps that a runner would get: an error is a table that says
+-- where, whatever the parts.
+function TestMalformed:test_random_plans_are_steps_or_errors()
+  math.randomseed(7)
+  local pick
+  local VALUES = {
+    function() return math.random(-3, 300) end, function() return "n" end,
+    function() return "ceil_div(n, 256)" end, function() return "x" end, function() return "z" end,
+    function() return "flag" end, function() return 0.5 end, function() return 0 / 0 end,
+    function() return math.huge end, function() return true end, function() return "" end,
+    function() return math.maxinteger end, function() return {} end,
+    function() return { pick(), pick() } end, function() return { pick(), offset = pick() } end,
+    function() return { steps = { pick() }, repeat_until = pick(), max = pick() } end,
+    function() return { memset = pick(), byte = pick() } end,
+    function() return { copy = { pick(), pick() }, bytes = pick() } end,
+    function() return { grid = pick(), block = pick(), args = pick(), kernel = pick() } end,
+    function() return { dtype = "f32", n = pick(), init = pick() } end,
+    function() return nil end,
+  }
+  local depth = 0
+  function pick()
+    depth = depth + 1
+    local value
+    if depth < 8 then value = VALUES[math.random(#VALUES)]() end
+    depth = depth - 1
+    return value
+  end
+  local task = require("perigee.catalogue").find("vector/saxpy")[1]
+  local one = require("perigee.case").make(task, task:resolve { purpose = "sim",
+    set = { n = 1000 } }, 1)
+  local built = 0
+  for _ = 1, 4000 do
+    local impl = { is_data = true, where = "plan.lua", launch = pick(), args = pick(),
+      kernel = math.random() < 0.2 and pick() or nil,
+      scratch = { flag = math.random() < 0.8 and { bytes = 4 } or pick() } }
+    for _, field in ipairs { "launch", "args" } do -- as plan.lua's fields are checked
+      if type(impl[field]) ~= "table" then impl[field] = nil end
+    end
+    if type(impl.kernel) ~= "string" and type(impl.kernel) ~= "table" then impl.kernel = nil end
+    local ok, value = pcall(function()
+      return require("perigee.plan").build(task, impl, one.p, one:buffers_for(impl, false))
+    end)
+    if ok then built = built + 1
+    else lu.assertEquals(type(value) == "table" and value.where, "plan.lua", tostring(value)) end
+  end
+  lu.assertTrue(built > 200 and built < 3500, built)
+end
+
 -- The right one passes, so that the others fail for what they are.
 function TestMalformed:test_the_kernel_itself_is_right()
   local records = check { made("return { kernel = 'saxpy' }", { ["a.cu"] = RIGHT }) }

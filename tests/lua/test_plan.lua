@@ -61,7 +61,7 @@ function TestPlan:test_several_kernels_and_steps()
   lu.assertEquals(steps[1].grid, { 2, 3, 1 })
   lu.assertEquals(steps[1].shared, 64)
   lu.assertEquals(steps[2], { memset = 2, byte = 255, bytes = 16, offset = 0 })
-  lu.assertEquals(steps[3], { copy = { 1, 0 }, bytes = 16 })
+  lu.assertEquals(steps[3], { copy = { 1, 0 }, bytes = 16, to_offset = 0, from_offset = 0 })
   lu.assertIs(steps[4].cooperative, true)
   lu.assertEquals(plan.kernels(steps), { "first", "second" })
 end
@@ -156,6 +156,15 @@ function TestPlan:test_numbers_may_be_expressions()
     { i = 7 }, { i = 2 } })
 end
 
+function TestPlan:test_parts_are_copied_by_offsets()
+  local steps = build(nil, { launch = {
+    { copy = { { "y", offset = "n + 4" }, { "x", offset = 4 } } },
+    { copy = { "y", { "x", offset = "4 * n" } } },
+  } })
+  lu.assertEquals(steps[1], { copy = { 1, 0 }, to_offset = 8, from_offset = 4, bytes = 8 })
+  lu.assertEquals(steps[2], { copy = { 1, 0 }, to_offset = 0, from_offset = 16, bytes = 0 })
+end
+
 function TestPlan:test_loops()
   local steps = build(nil, {
     launch = {
@@ -207,6 +216,10 @@ function TestPlan:test_mistakes_in_steps()
   mistake({ { copy = "y" } }, "copy: expected two buffers")
   mistake({ { copy = { "x", "y" } } }, "'x' is an input")
   mistake({ { copy = { "y", "y" } } }, "'y' is copied to itself")
+  mistake({ { copy = { "y", { "x", at = 1 } } } }, "copy: unknown field 'at'")
+  mistake({ { copy = { { "y", offset = 17 }, "x" } } }, "offset of launch #1 is 17", "", "range")
+  mistake({ { copy = { { "y", offset = 12 }, "x" }, bytes = 5 } }, "bytes of launch #1 is 5", "",
+    "range")
   mistake({ { copy = { "y", "x" }, bytes = 17 } }, "bytes of launch #1 is 17", "", "range")
   mistake({ { repeat_until = "done", max = 1, steps = one } }, "launch #1: no buffer 'done'", "",
     "not_found")
