@@ -209,6 +209,9 @@ typedef struct pg_device_ops {
   const pg_profile *(*profile)(pg_device *);
   /* Wall-clock limit of one kernel in seconds, 0 for none; only sim can keep it (CUDA: ignored). */
   void (*limit)(pg_device *, double seconds);
+  /* From now on what launches leave open is shuffled by `seed` (0: not), by at most `workers`
+   * threads (0: as opened); with one, a schedule repeats. NULL: the device does as it likes. */
+  void (*schedule)(pg_device *, uint64_t seed, int workers);
 
   pg_code (*stream_new)(pg_device *, pg_stream **, pg_error *);
   pg_code (*stream_sync)(pg_device *, pg_stream *, pg_error *);

@@ -164,6 +164,19 @@ static void add_profile(pg_runner *r, bool wanted, json_t *reply) {
   if (profile) json_object_set_new(reply, "profile", pg_json_profile(profile));
 }
 
+/* "schedule": a seed, "workers": threads at most, for devices that shuffle what launches leave
+ * open.
+ */
+static pg_code set_schedule(pg_runner *r, const json_t *request, pg_error *error) {
+  uint64_t seed = 0;
+  int64_t workers = 0;
+  pg_code code = pg_opt_u64(request, "schedule", &seed, error);
+  if (!code) code = pg_opt_integer(request, "workers", 0, 256, &workers, error);
+  if (!code && seed && r->device->ops->schedule)
+    r->device->ops->schedule(r->device, seed, (int)workers);
+  return code;
+}
+
 static pg_code op_run(pg_runner *r, const json_t *request, json_t *reply, pg_error *error) {
   int64_t set = 0, poison = 0xDEADBEEF;
   uint64_t seed = 0;
@@ -175,6 +188,7 @@ static pg_code op_run(pg_runner *r, const json_t *request, json_t *reply, pg_err
   if (!code) code = pg_opt_integer(request, "poison", 0, UINT32_MAX, &poison, error);
   if (!code) code = pg_opt_bool(request, "lines", &lines, error);
   if (!code) code = pg_runner_seed(request, &seed, error);
+  if (!code) code = set_schedule(r, request, error);
   if (!code) code = pg_plan_parse(&plan, request, r->device, r->module, &r->buffers, error);
   if (!code) code = pg_buffers_arm(&r->buffers, seed, error);
   if (code) return code;

@@ -45,6 +45,8 @@ typedef struct sim_device {
   pg_counters counters;
   sim_profile profile;
   sim_findings findings;
+  uint64_t seed;    /* of the schedule; the options say how the device was opened */
+  int workers_most; /* 0: as opened */
   uint32_t checked_launches;
   uint64_t workspace; /* what cooperative groups find their grid-wide barrier in */
 } sim_device;
@@ -401,6 +403,7 @@ static pg_code add_ranges(sim_launch *l, sim_ranges *ranges, pg_error *error) {
 static int worker_count(const sim_device *d, uint64_t blocks) {
   int n = d->options.workers > 0 ? d->options.workers : pg_cores();
   if (n > 256) n = 256;
+  if (d->workers_most > 0 && n > d->workers_most) n = d->workers_most;
   return blocks < (uint64_t)n ? (int)blocks : n;
 }
 
@@ -458,7 +461,7 @@ static pg_code sim_launch_kernel(pg_device *device, const pg_launch *launch, pg_
                   .block_count = (uint64_t)launch->grid[0] * launch->grid[1] * launch->grid[2],
                   .dynamic_bytes = launch->shared,
                   .shared_bytes = f->shared_bytes + launch->shared,
-                  .seed = d->options.seed,
+                  .seed = d->seed,
                   .findings = &d->findings,
                   .max_resident = UINT32_MAX};
   memcpy(l.grid, launch->grid, sizeof l.grid);
@@ -530,6 +533,11 @@ static const pg_profile *sim_get_profile(pg_device *d) {
 
 static void sim_limit(pg_device *d, double seconds) {
   self(d)->options.limit_s = seconds;
+}
+
+static void sim_schedule(pg_device *device, uint64_t seed, int workers) {
+  self(device)->seed = seed;
+  self(device)->workers_most = workers;
 }
 
 static pg_code sim_stream_new(pg_device *d, pg_stream **out, pg_error *error) {
@@ -651,6 +659,7 @@ static const pg_device_ops OPS = {.close = sim_close,
                                   .counters = sim_get_counters,
                                   .profile = sim_get_profile,
                                   .limit = sim_limit,
+                                  .schedule = sim_schedule,
                                   .stream_new = sim_stream_new,
                                   .stream_sync = sim_stream_sync,
                                   .stream_free = sim_stream_free,
@@ -667,6 +676,7 @@ pg_code pg_sim_open(const pg_sim_options *options, pg_device **out, pg_error *er
   if (!d) return pg_fail(error, PG_MEMORY, "no memory for the simulator");
   d->base.ops = &OPS;
   d->options = *options;
+  d->seed = options->seed;
   pg_code code = sim_memory_new(&d->memory, error);
   if (!code && options->mode == PG_SIM_CHECK)
     code = sim_memory_watch(d->memory, options->race_bytes, error);

@@ -71,7 +71,8 @@ local function about(arm, session)
     knobs = knobs_of(arm), gpu = info.name,
     cases = arm.cases, checked_by = list { session.spec },
     checks = list(arm.checks), facts = arm.facts or {}, kernels = kernel_facts(arm),
-    work = arm.case:work(), seed = session.seed, source_sha = arm.source_sha,
+    work = arm.case:work(), seed = session.seed, schedule = arm.schedule,
+    source_sha = arm.source_sha,
     sandbox = list(arm.sandbox), env = environment(arm.health), at = core.utc(),
     versions = {
       perigee = core.version, driver = info.driver ~= "" and info.driver or nil,

@@ -158,11 +158,14 @@ function Runner:deadline(steps)
 end
 
 --- Reset set `set`, run the plan once.
--- @tparam[opt] boolean lines count by source line, too (sim:profile)
+-- @tparam[opt] table how {lines = count by source line, too (sim:profile), schedule = {seed =,
+--   workers =}, how the simulator shuffles}
 -- @treturn table {wall_us, counters, findings, profile}; or nil and a failure
-function Runner:run(set, steps, poison, lines)
+function Runner:run(set, steps, poison, how)
+  local schedule = how and how.schedule or {}
   local reply, failure = self:request({ op = "run", set = set, plan = steps, poison = poison,
-    lines = lines or false }, self:deadline(steps))
+    lines = how and how.lines or false, schedule = schedule.seed, workers = schedule.workers },
+    self:deadline(steps))
   if not reply then return nil, failure end
   failure = damage(reply)
   if failure then return nil, failure end

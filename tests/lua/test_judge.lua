@@ -73,6 +73,68 @@ function TestJudge:test_state_is_reset_and_compared()
   lu.assertEquals(records[1].params.n, 1000)
 end
 
+-- Right only when the first warp comes first. No data race: the order is an atomic's.
+local FIRST = [[
+extern "C" __global__ void first(int* ticket, int* out) {
+  if (threadIdx.x % 32 == 0 && atomicAdd(ticket, 1) == 0) *out = threadIdx.x / 32;
+}
+]]
+
+local function first_task()
+  write("first.cu", FIRST)
+  return task {
+    kernel = "void first(int* ticket, int* out)", cells = { { name = "a", set = {} } },
+    inputs = function() return {} end,
+    state = function() return { ticket = pg.spec("i32", 1) } end,
+    outputs = function() return { out = pg.spec("i32", 1) } end,
+    launch = { grid = 1, block = 256 }, impls = { naive = { "cuda", "first.cu" } },
+    reference = function() return { ticket = pg.array("i32", 1, 8), out = pg.array("i32", 1) } end,
+  }
+end
+
+local function run_first(one, device, seed)
+  local session <close> = judge.session { device = device, timeout = 5, seed = seed }
+  local record
+  session:run(one, {}, function(rec) record = rec end)
+  return record
+end
+
+function TestJudge:test_a_seed_shuffles_what_would_pass_by_luck()
+  local one, results, wrong = first_task(), {}, 0
+  lu.assertEquals(run_first(one, "sim:profile", 1).verdict, "passed") -- no shuffling there
+  for seed = 1, 6 do
+    local rec = run_first(one, "sim:check", seed)
+    results[seed] = rec
+    wrong = wrong + (rec.verdict == "wrong_result" and 1 or 0)
+    lu.assertEquals(rec.schedule.workers, 1)
+    lu.assertTrue(rec.schedule.seed > 0)
+  end
+  lu.assertTrue(wrong >= 3, wrong) -- each is right with a chance of one in eight
+  for seed = 1, 6 do -- the same seed, the same schedule, the same result
+    local rec = run_first(one, "sim:check", seed)
+    lu.assertEquals(rec.schedule, results[seed].schedule)
+    lu.assertEquals({ rec.verdict, rec.reason }, { results[seed].verdict, results[seed].reason })
+  end
+  lu.assertNotEquals(results[1].schedule.seed, results[2].schedule.seed)
+end
+
+function TestJudge:test_who_decides_about_the_schedule()
+  local one = first_task()
+  lu.assertEquals(run_first(one, "sim:check", nil).schedule.workers, 0) -- all threads
+  lu.assertNil(run_first(one, "sim:check,seed=5", 1).schedule)
+  local again = run_first(one, "sim:check", 2)
+  local same = run_first(one, ("sim:check,seed=%d"):format(again.schedule.seed), 77)
+  lu.assertEquals({ same.verdict, same.reason }, { again.verdict, again.reason })
+end
+
+function TestJudge:test_every_case_of_a_check_has_a_schedule_of_its_own()
+  local session <close> = judge.session { device = "sim:check", timeout = 5 }
+  local one = first_task()
+  local rec = session:check(one, impl.candidate(folder .. "/first.cu"), {})
+  lu.assertEquals(rec.verdict, "wrong_result") -- six cases, each right once in eight times
+  lu.assertEquals(rec.schedule.workers, 1)
+end
+
 function TestJudge:test_every_cell_gives_a_record_for_every_implementation()
   write("count.cu", COUNT)
   write("wrong.cu", (COUNT:gsub("i < n", "i < n - 1")))
