@@ -241,6 +241,12 @@ uninstall: ## what install put there
 	@rm -rf $(DESTDIR)$(PREFIX)/bin/perigee $(SHARE)
 
 .PHONY: clean distclean
+.PHONY: kernels kernels-check
+kernels: build ## compile the kernels whose PTX is out of date (Rust and Triton: make deps-rust deps-triton)
+	@$(BUILD)/perigee kernels/build.lua
+kernels-check: build ## compile every kernel again and name what differs from the committed PTX
+	@$(BUILD)/perigee kernels/build.lua --compare
+
 clean: ## remove what was built (keeps build/deps)
 	@find $(BUILD) -mindepth 1 -maxdepth 1 ! -name deps -exec rm -rf {} +
 

@@ -1,22 +1,34 @@
---- Builds the PTX that stands beside each CUDA C++ source, for machines without a compiler.
+--- Builds the PTX that stands beside each kernel source, for machines without its compiler.
 -- tests/classics needs the headers of a CUDA toolkit (CUB, cooperative groups).
 --
 --     build/perigee kernels/build.lua            compile what is out of date
 --     build/perigee kernels/build.lua --all      compile everything
 --     build/perigee kernels/build.lua --check    only look: name what is out of date, exit 1
+--     build/perigee kernels/build.lua --compare  compile everything, name what differs from what is
+--                                                committed, exit 1; writes nothing
 --
 -- Each PTX begins with where it comes from: compiler, options, the SHA-256 of its source with all
 -- that this includes, and that of the PTX itself. A line `// ptx-arch: compute_90` in a source
--- names the architecture; else it is compute_80, which every GPU since can run.
+-- names the architecture; else it is compute_80, which every GPU since can run. Triton sources are
+-- built for compute_80 and compute_90.
 
 local pg = require "perigee"
 local core = require "perigee.core"
 local compile = require "perigee.compile"
 local files = require "perigee.files"
+local impl = require "perigee.impl"
+
+-- Files of an extension that hold kernels; others are included by them.
+local HAS_KERNELS = {
+  cu = function() return true end,
+  rs = function(text) return text:find('extern "ptx-kernel"', 1, true) end,
+  py = function(text) return text:find("\nLAUNCH%s*=") end,
+}
 
 local function add(list, folder)
   for _, name in ipairs(files.is_folder(folder) and core.list_dir(folder) or {}) do
-    if files.extension(name) == "cu" then list[#list + 1] = files.join(folder, name) end
+    local path, has = files.join(folder, name), HAS_KERNELS[files.extension(name)]
+    if has and has(files.read(path)) then list[#list + 1] = path end
   end
 end
 
@@ -31,20 +43,31 @@ local function sources()
   return list
 end
 
-local function ptx_path(path)
-  return (path:gsub("%.cu$", ".ptx"))
+-- What is built: {path, source, arch, target} each.
+local function products()
+  local list = {}
+  for _, path in ipairs(sources()) do
+    local source = files.read(path)
+    local archs = files.extension(path) == "py" and { "compute_80", "compute_90" }
+      or { source:match("//[/!]?%s*ptx%-arch:%s*(compute_%w+)") or "compute_80" }
+    for _, arch in ipairs(archs) do
+      list[#list + 1] = { path = path, source = source, arch = arch,
+        target = compile.committed_path(path, arch) }
+    end
+  end
+  return list
 end
 
 -- The line that says what a PTX is made of.
-local function origin(path, source)
-  return ("// source-sha256: %s\n"):format(compile.digest(source, path))
+local function origin(one)
+  return ("// source-sha256: %s\n"):format(compile.digest(one.source, one.path))
 end
 
 -- Why a PTX is out of date, nil when it is not.
-local function stale(path)
-  local ptx = core.read_file(ptx_path(path))
+local function stale(one)
+  local ptx = core.read_file(one.target)
   if not ptx then return "missing" end
-  if not ptx:find(origin(path, files.read(path)), 1, true) then return "made of other sources" end
+  if not ptx:find(origin(one), 1, true) then return "made of other sources" end
   local sha, body = ptx:match("// ptx%-sha256: (%x+)\n\n(.*)$")
   if not sha or sha ~= core.sha256(body) then return "not as it was built" end
   return nil
@@ -60,31 +83,54 @@ local function tidy(ptx)
   return (ptx:gsub(constant, function(name) return names[name] == 1 and "" or nil end))
 end
 
-local function build(path)
-  local source = files.read(path)
-  local arch = source:match("//%s*ptx%-arch:%s*(compute_%w+)") or "compute_80"
-  local built = compile.here { source = source, path = path, name = files.shown(path), arch = arch }
-  local ptx = tidy(built.ptx)
-  local head = ("// %s, for machines without NVRTC. Made by kernels/build.lua, do not edit.\n"
-    .. "// compiler: %s\n// options: --gpu-architecture=%s\n%s// ptx-sha256: %s\n\n"):format(
-    files.shown(path), built.compiler, arch, origin(path, source), core.sha256(ptx))
-  local ok, e = core.write_file(ptx_path(path), head .. ptx)
+local function compiled(one)
+  local request = impl.request({ lang = impl.language_of(one.path), path = one.path,
+    shown = files.shown(one.path) }, {})
+  request.anew = true
+  local built, e = compile.finish(compile.start(request, one.arch, nil, print))
+  if not built then core.error(e.code, e.message .. "\n" .. (e.log or ""), e.hint, one.path) end
+  if built.committed then
+    core.error("environment", ("no compiler for %s"):format(files.shown(one.path)),
+      "make deps-nvrtc, make deps-rust, make deps-triton")
+  end
+  return built
+end
+
+-- The whole text of a PTX file. Triton's argument map stays its first line.
+local function text_of(one)
+  local built = compiled(one)
+  local map = built.ptx:match("^// triton: [^\n]*\n") or ""
+  local body = tidy(built.ptx:sub(#map + 1))
+  return ("%s// %s, for machines without its compiler. Made by kernels/build.lua, do not edit.\n"
+    .. "// compiler: %s\n// options: --gpu-architecture=%s\n%s// ptx-sha256: %s\n\n%s"):format(map,
+    files.shown(one.path), built.compiler, one.arch, origin(one), core.sha256(body), body)
+end
+
+local function write(one)
+  local ok, e = core.write_file(one.target, text_of(one))
   if not ok then core.error(e.code, e.message, e.hint, e.where) end
 end
 
-local mode = arg[1]
-if mode and mode ~= "--check" and mode ~= "--all" then
-  core.error("invalid", ("unknown argument '%s'"):format(mode),
-    "expected --check, --all or nothing")
-end
+-- Mode -> why a product is named, nil when it is not; and whether it is then built.
+local MODES = {
+  ["--check"] = { stale },
+  ["--compare"] = { function(one)
+    return text_of(one) ~= core.read_file(one.target) and "differs from what is built now" or nil
+  end },
+  ["--all"] = { function(one) return stale(one) or "built again" end, write },
+  [""] = { stale, write },
+}
 
-local outdated = false
-for _, path in ipairs(sources()) do
-  local reason = stale(path) or (mode == "--all" and "built again") or nil
+local mode = MODES[arg[1] or ""] or core.error("invalid", ("unknown argument '%s'"):format(arg[1]),
+  "expected --check, --compare, --all or nothing")
+local reason_of, act = mode[1], mode[2]
+local found = false
+for _, one in ipairs(products()) do
+  local reason = reason_of(one)
   if reason then
-    print(("%s: %s"):format(files.shown(ptx_path(path)), reason))
-    if mode ~= "--check" then build(path) end
-    outdated = true
+    print(("%s: %s"):format(files.shown(one.target), reason))
+    if act then act(one) end
+    found = true
   end
 end
-return mode == "--check" and outdated and 1 or 0
+return not act and found and 1 or 0

@@ -77,7 +77,8 @@ static pg_code pack_integer(uint8_t *to, const pg_kernel_info *k, int index, uin
   char got[64];
   if (p->kind == 'f')
     return pack_float(to, k, index, negative ? (double)(int64_t)bits : (double)bits, error);
-  if (p->kind != 'i' && p->kind != '?') return wrong_kind(k, index, "an integer", error);
+  bool null = p->kind == 'p' && bits == 0;
+  if (p->kind != 'i' && p->kind != '?' && !null) return wrong_kind(k, index, "an integer", error);
   if (p->size != 1 && p->size != 2 && p->size != 4 && p->size != 8)
     return wrong_kind(k, index, "an integer", error);
   unsigned width = 8 * p->size;

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "request.h"
+#include "tool.h"
 
 enum { LIST_MOST = 256, LOG_MOST = 1 << 18 };
 
@@ -55,7 +56,7 @@ static pg_code parse(const json_t *request, pg_compile_request *c, const char **
   if (code) return code;
   if (strcmp(op, "compile") != 0) {
     pg_fail(error, PG_NOT_FOUND, "a compiler has no request \"%.60s\"", op);
-    return pg_hint(error, "its requests are compile and prepare");
+    return pg_hint(error, "its requests are compile, prepare and tool");
   }
   code = pg_opt_string(request, "lang", &language, error);
   if (!code && strcmp(language, "cuda") != 0)
@@ -82,13 +83,14 @@ static json_t *prepare(void) {
   return reply;
 }
 
-static bool is_prepare(const json_t *request) {
+static bool is_op(const json_t *request, const char *name) {
   const char *op = json_string_value(json_object_get(request, "op"));
-  return op && strcmp(op, "prepare") == 0;
+  return op && strcmp(op, name) == 0;
 }
 
 json_t *pg_compiler_handle(const json_t *request) {
-  if (is_prepare(request)) return prepare();
+  if (is_op(request, "prepare")) return prepare();
+  if (is_op(request, "tool")) return pg_tool_handle(request);
   const char *options[LIST_MOST], *expressions[LIST_MOST];
   pg_compile_request c = {.name = "candidate.cu", .options = options, .expressions = expressions};
   pg_compile_result result = {0};

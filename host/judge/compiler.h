@@ -5,7 +5,8 @@
 #include <jansson.h>
 
 /* {"op":"compile",...} -> {"ok":true,"ptx",...}, or an error with the compiler's "log". The caller
- * owns the reply. {"op":"prepare"} loads the compiler ahead of need -> {"ok":true,"compiler"}. */
+ * owns the reply. {"op":"prepare"} loads the compiler ahead of need -> {"ok":true,"compiler"};
+ * {"op":"tool"}: see tool.h. */
 json_t *pg_compiler_handle(const json_t *request);
 
 #endif

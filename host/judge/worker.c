@@ -20,6 +20,7 @@
 #include <unistd.h>
 
 #include "sandbox.h"
+#include "tool.h"
 #include "wire.h"
 
 enum { CAUSE_MAX = 256 };
@@ -91,6 +92,7 @@ static void end(pg_worker *w, const char *why) {
     describe_status(w->cause, status);
   else
     snprintf(w->cause, CAUSE_MAX, "ended (its status was taken by somebody else)");
+  pg_tool_clean(w->pid);
   close(w->socket);
   w->socket = -1;
   w->pid = 0;

@@ -62,10 +62,10 @@ int lower_vector(const ptx_instr *instr) {
   return lower_has(instr, "v2") ? 2 : lower_has(instr, "v4") ? 4 : lower_has(instr, "v8") ? 8 : 1;
 }
 
-/* The i-th element of a vector operand, or the operand itself. */
+/* The i-th element of a vector operand, or the operand itself. Triton writes "{ %r1 }" for one. */
 const ptx_operand *lower_element(lowering *l, const ptx_operand *o, int count, int i) {
-  if (count == 1) return o;
   if (o->kind == PTX_OP_VECTOR && o->count == count) return &o->items[i];
+  if (count == 1) return o;
   lower_fail(l, PG_SYNTAX, "'%s': expected a vector of %d elements", lower_instr(l)->text, count);
   return o;
 }

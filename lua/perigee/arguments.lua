@@ -149,6 +149,18 @@ local function check_list(given, context)
   end
 end
 
+--- The arguments of a kernel that says itself what it takes: names in order, null for a null
+-- pointer. `declared` gives scalars their types.
+-- @treturn table JSON list
+function arguments.mapped(names, declared, context)
+  local list, types = core.json_array {}, {}
+  for _, param in ipairs(declared and declared.params or {}) do types[param.name] = param end
+  for i, name in ipairs(names) do
+    list[i] = name == core.null and { i = 0 } or listed_argument(name, i, types[name], context)
+  end
+  return list
+end
+
 --- The arguments of one launch.
 -- @tparam string kernel its name, for errors
 -- @tparam table|nil given the launch's own list

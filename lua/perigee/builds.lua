@@ -64,7 +64,8 @@ function Builds:start(arms, first, last)
     prepare(arm, self.arch)
     if arm.key and not self.done[arm.key] then
       self.progress("compiling " .. arm.impl.shown)
-      self.done[arm.key] = { job = compile.start(arm.request, self.arch, self.spare) }
+      self.done[arm.key] = { job = compile.start(arm.request, self.arch, self.spare,
+        self.progress) }
       self.spare = nil
       started[#started + 1] = self.done[arm.key]
     end
@@ -87,6 +88,7 @@ function Builds:compile(arms, meanwhile)
     if built then
       arm.built, arm.failure = built.result, built.error and failure_of(built.error) or nil
       arm.ptx = built.result and built.result.ptx
+      arm.map = arm.ptx and compile.argument_map(arm.ptx)
     end
   end
 end

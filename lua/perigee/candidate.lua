@@ -6,6 +6,7 @@
 local core = require "perigee.core"
 local files = require "perigee.files"
 local flags = require "perigee.flags"
+local implementation = require "perigee.impl"
 local knobs = require "perigee.knobs"
 local params = require "perigee.params"
 local suggest = require "perigee.suggest"
@@ -18,8 +19,6 @@ local FIELDS = {
   scratch = "table", export = "table", define = "table", include = "table", options = "table",
   knobs = "table", where = "table string", doc = "string",
 }
-local LANGUAGES = { cuda = true, ptx = true }
-local EXTENSIONS = { cu = "cuda", ptx = "ptx" }
 local PLAN_MOST = 1 << 20 -- bytes that are read of a plan.lua; the reader of data allows fewer
 
 local function fail(where, hint, text, ...)
@@ -52,7 +51,7 @@ end
 local function sources_in(folder)
   local names = {}
   for _, name in ipairs(core.list_dir(folder) or {}) do
-    if EXTENSIONS[files.extension(name)] then names[#names + 1] = name end
+    if implementation.LANGUAGES[files.extension(name)] then names[#names + 1] = name end
   end
   return names
 end
@@ -62,7 +61,7 @@ local function source_of(folder, given, where)
   local names = sources_in(folder)
   if given == nil then
     if #names ~= 1 then
-      fail(where, #names == 0 and "expected a .cu or .ptx file"
+      fail(where, #names == 0 and "expected a .cu, .rs, .py or .ptx file"
         or ('say which: file = "%s"'):format(names[1]),
         "the folder has %s", #names == 0 and "no source" or #names .. " sources: "
           .. table.concat(names, ", "))
@@ -75,16 +74,10 @@ local function source_of(folder, given, where)
 end
 
 local function language_of(path, given, where)
-  if given ~= nil and not LANGUAGES[given] then
-    core.error("unsupported", ("lang: '%s' is not in this version"):format(given),
-      "languages: cuda, ptx", where)
-  end
-  local lang = given or EXTENSIONS[files.extension(path)]
-  if not lang then
-    fail(where, 'say it: lang = "cuda" or "ptx"', "cannot tell the language of '%s'",
-      files.basename(path))
-  end
-  return lang
+  if given ~= nil then return implementation.known_language(given, where) end
+  return implementation.LANGUAGES[files.extension(path)]
+    or fail(where, 'say it: lang = "cuda", "rust", "triton" or "ptx"',
+      "cannot tell the language of '%s'", files.basename(path))
 end
 
 local function folders_of(folder, list, where)

@@ -38,16 +38,35 @@ function compile.included(source, path)
   return included(source, files.dirname(path), {}, {})
 end
 
+-- Languages whose compilers are programs of their own.
+local function tool_of(lang)
+  return (lang == "rust" or lang == "triton") and require("perigee.lang." .. lang) or nil
+end
+
 --- SHA-256 of a source with the files it includes: what committed PTX was made from.
 function compile.digest(source, path)
-  local parts = { source }
-  for i, file in ipairs(compile.included(source, path)) do parts[i + 1] = file.text end
+  local tool = tool_of(impl.LANGUAGES[files.extension(path)])
+  local files_of = tool and tool.sources(source, path) or compile.included(source, path)
+  local parts = tool and {} or { source }
+  for _, file in ipairs(files_of) do parts[#parts + 1] = file.text end
+  if tool and tool.device_crate then parts[#parts + 1] = tool.device_crate() end
   return core.sha256(table.concat(parts, "\0"))
 end
 
--- The PTX committed beside a .cu file. It stands for the source without macros or options only.
-local function committed(request)
-  local path = request.path:gsub("%.cu$", ".ptx")
+--- Where the PTX of a source is committed: "a.ptx" for a.cu, "a.rs.ptx" for a.rs, and for a.py one
+-- an architecture, "a.py.sm_80.ptx" and "a.py.sm_90.ptx".
+function compile.committed_path(path, arch)
+  local extension = files.extension(path)
+  if extension == "cu" then return (path:gsub("%.cu$", ".ptx")) end
+  if extension == "py" then
+    return ("%s.%s.ptx"):format(path, arch == "compute_90" and "sm_90" or "sm_80")
+  end
+  return path .. ".ptx"
+end
+
+-- The PTX committed beside a source. It stands for the source without macros or options only.
+local function committed(request, arch)
+  local path = compile.committed_path(request.path, arch)
   if request.ptx then
     path = files.find(request.ptx, { files.dirname(request.path), core.home or "." })
   end
@@ -75,12 +94,33 @@ local function compiler(spare)
   return worker.start("compiler")
 end
 
+-- Post a job to the compiler of a language that has a program of its own. PTX that was made of the
+-- very same source is as good, and there at once.
+local function start_tool(job, tool, progress)
+  local ready = not job.request.anew and committed(job.request, job.arch)
+  if ready and not ready.stale then
+    job.result = ready
+    return job
+  end
+  local request, e = tool.tool(job.request, job.arch, progress)
+  if not request then
+    job.error = e
+    return job
+  end
+  job.worker, job.tool, job.since = worker.start("compiler"), tool, core.now()
+  job.worker:post(request, DEADLINE_S)
+  return job
+end
+
 --- Start compiling. @tparam table request what impl.request returned
 -- @tparam[opt] string arch "compute_90"
 -- @tparam[opt] table spare what `spare` returned
+-- @tparam[opt] function progress called with a text before something long
 -- @treturn table a job for `finish`
-function compile.start(request, arch, spare)
+function compile.start(request, arch, spare, progress)
   local job = { request = request, arch = arch or compile.DEFAULT_ARCH }
+  local tool = tool_of(request.lang)
+  if tool then return start_tool(job, tool, progress) end
   if request.lang == "ptx" then
     job.result = { ptx = request.source, log = "", seconds = 0, cached = false, lowered = {} }
     return job
@@ -102,26 +142,44 @@ local function failure(e)
   return e
 end
 
+-- The reply to a job, or nil and an error table.
+local function reply_of(job)
+  if job.error then return nil, job.error end
+  local reply, e = job.worker:take()
+  job.worker:kill()
+  job.worker = nil
+  if not reply then return nil, e end
+  if not reply.ok then
+    reply.error.log = reply.error.log or reply.log
+    return nil, reply.error
+  end
+  if not job.tool then return reply end
+  local result
+  result, e = job.tool.result(reply)
+  if result then result.seconds, result.cached = core.now() - job.since, false end
+  return result, e
+end
+
 --- Wait for a job.
 -- @treturn table {ptx, log, seconds, cached, compiler, lowered, committed = path or nil, stale};
 --   or nil and an error table ("compile_error" with .log, or "environment")
 function compile.finish(job)
   if job.result then return job.result end
-  local reply, e = job.worker:take()
-  job.worker:kill()
-  job.worker = nil
-  if reply and reply.ok then
-    job.result = reply
-    return reply
-  end
-  e = reply and reply.error or e
+  local reply, e = reply_of(job)
+  job.result = reply
+  if reply then return reply end
   if e.code == "environment" then
-    job.result = committed(job.request)
+    job.result = committed(job.request, job.arch)
     if job.result then return job.result end
   end
-  e = failure(e)
-  e.log = reply and reply.log or e.log
-  return nil, e
+  return nil, failure(e)
+end
+
+--- Triton's argument map at the head of a PTX text: kernel -> {args, num_warps, shared, grid}; nil
+-- for other PTX.
+function compile.argument_map(ptx)
+  if not ptx:sub(1, 4096):find("// triton: ", 1, true) then return nil end
+  return require("perigee.lang.triton").map_of(ptx)
 end
 
 --- The lowered name of template instance `expression`, from the result of `finish`.

@@ -89,8 +89,10 @@ function explain.machine(rec)
   if rec.gpu and rec.gpu ~= "" then parts[#parts + 1] = rec.gpu end
   if rec.versions.driver then parts[#parts + 1] = "driver " .. rec.versions.driver end
   if rec.committed_ptx then
-    parts[#parts + 1] = ("no compiler here: committed PTX %s (%s)%s"):format(rec.committed_ptx,
-      rec.versions.nvrtc or "?", rec.stale_ptx and ", OLDER THAN ITS SOURCE" or "")
+    local why = (rec.lang == "rust" or rec.lang == "triton") and not rec.stale_ptx
+      and "built ahead of time:" or "no compiler here: committed PTX"
+    parts[#parts + 1] = ("%s %s (%s)%s"):format(why, rec.committed_ptx, rec.versions.nvrtc or "?",
+      rec.stale_ptx and ", OLDER THAN ITS SOURCE" or "")
   elseif rec.versions.nvrtc then
     parts[#parts + 1] = "compiled by " .. rec.versions.nvrtc
   end

@@ -89,6 +89,17 @@ function files.read(path, limit)
   return text
 end
 
+--- A folder for what can be made again: $PERIGEE_CACHE, else the user's cache folder; nil when
+-- caching is off.
+function files.cache(name)
+  local given, home = os.getenv "PERIGEE_CACHE", os.getenv "HOME"
+  if given == "off" or given == "0" then return nil end
+  if given and given ~= "" then return files.join(given, name) end
+  local xdg = os.getenv "XDG_CACHE_HOME"
+  if xdg and xdg:sub(1, 1) == "/" then return files.join(xdg, "perigee/" .. name) end
+  return home and home:sub(1, 1) == "/" and files.join(home, ".cache/perigee/" .. name) or nil
+end
+
 --- A path as short as it can be shown: relative to the home or the current folder when it lies
 -- inside.
 function files.shown(path)

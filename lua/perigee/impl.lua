@@ -14,19 +14,23 @@ local impl = {}
 
 local SOURCE_MOST = 16 << 20 -- bytes; a larger source is a compile bomb
 
-local LANGUAGES = { cu = "cuda", ptx = "ptx" }
-local LATER = { rs = "Rust", py = "Triton" }
+--- Extension -> language.
+impl.LANGUAGES = { cu = "cuda", rs = "rust", py = "triton", ptx = "ptx" }
+local KNOWN = { cuda = true, rust = true, triton = true, ptx = true }
 
--- The language of a file, by its extension.
-local function language_of(path)
-  local extension = files.extension(path)
-  if LANGUAGES[extension] then return LANGUAGES[extension] end
-  if LATER[extension] then
-    core.error("unsupported", ("%s candidates are not in this version"):format(LATER[extension]),
-      "compile it to PTX and give the .ptx file", path)
-  end
-  core.error("invalid", ("cannot tell the language of '%s'"):format(path),
-    "expected a .cu or .ptx file")
+--- The language of a file, by its extension.
+-- @raise "invalid" for other files
+function impl.language_of(path)
+  return impl.LANGUAGES[files.extension(path)]
+    or core.error("invalid", ("cannot tell the language of '%s'"):format(path),
+      "expected .cu, .rs (Rust), .py (Triton) or .ptx")
+end
+
+--- A language by name. @raise "invalid" with the names
+function impl.known_language(lang, where)
+  if KNOWN[lang] then return lang end
+  core.error("invalid", ("there is no language '%s'"):format(tostring(lang)),
+    suggest.hint(tostring(lang), { "cuda", "ptx", "rust", "triton" }, "languages"), where)
 end
 
 local function define_options(define, options, where)
@@ -156,10 +160,7 @@ function impl.resolve(task, declared)
     core.error("invalid", "expected a language and a file",
       'write { "cuda", "kernels/vector/saxpy.cu" }', where)
   end
-  if lang ~= "cuda" and lang ~= "ptx" then
-    core.error("unsupported", ("language '%s' is not in this version"):format(tostring(lang)),
-      "languages: cuda, ptx", where)
-  end
+  impl.known_language(lang, where)
   local folders = impl.folders(task)
   local path = declared.source and files.join(folders[2], declared.name)
     or files.find(file, folders, where)
@@ -186,7 +187,7 @@ function impl.candidate(path)
     return { name = files.basename((path:gsub("/+$", ""))), shown = path, broken = one,
       is_data = true }
   end
-  local lang = language_of(path)
+  local lang = impl.language_of(path)
   local found = files.find(path, { "." })
   return { name = files.basename(path), lang = lang, path = found, shown = path }
 end
@@ -237,6 +238,14 @@ local function expressions(one, p)
   return list
 end
 
+-- Macros as "NAME=VALUE", for the languages that have constants instead.
+local function settings(define)
+  local list = {}
+  for name, value in pairs(define or {}) do list[#list + 1] = ("%s=%s"):format(name, value) end
+  table.sort(list)
+  return list
+end
+
 --- What to compile for parameters p: macros may depend on them.
 -- @treturn table {source, name, options, expressions, lang}
 function impl.request(one, p)
@@ -247,7 +256,7 @@ function impl.request(one, p)
     lang = one.lang, source = as_text(one.source or files.read(one.path, SOURCE_MOST)),
     name = one.shown, path = one.path,
     options = one.lang == "cuda" and impl.options({ define = define, include = include,
-      options = one.options }, one.where) or {},
+      options = one.options }, one.where) or settings(define),
     expressions = one.lang == "cuda" and expressions(one, p) or {},
     plain = not define and not one.options, ptx = one.ptx,
   }

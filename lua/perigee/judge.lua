@@ -171,10 +171,10 @@ function Session:plan(arm)
   local one = arm.case
   local function build()
     local list = one:buffers_for(arm.impl, self:own_scratch(one, arm.impl))
-    local built = { list = list, steps = plan.build(one.task, arm.impl, one.p, list) }
+    local built = { list = list, steps = plan.build(one.task, arm.impl, one.p, list, arm.map) }
     if arm.impl.export then
       built.export = { names = export.names(one.task, list, arm.impl.where),
-        steps = plan.export(one.task, arm.impl, one.p, list) }
+        steps = plan.export(one.task, arm.impl, one.p, list, arm.map) }
     end
     return built
   end

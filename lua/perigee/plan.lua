@@ -134,9 +134,21 @@ local function check_extents(grid, no_blocks, block, no_threads, title, context)
       .. "allow_empty = true", context.where)
 end
 
+-- What Triton's argument map says of a kernel: its block is its warps, and its own grid takes the
+-- place of one that the task made for other kernels.
+local function mapped_launch(step, entry, context)
+  local map = context.map and context.map[entry]
+  if not map then return step end
+  local grid = context.impl.launch and step.grid or map.grid or step.grid
+  return { grid = grid, block = 32 * map.num_warps, shared = map.shared, args = step.args,
+    cooperative = step.cooperative, names = not step.args and map.args or nil }
+end
+
 local function launch_step(step, path, context)
   local title = titled(context, path)
   local entry, declared = kernel_of(step, title, context)
+  local kernel = step.kernel or entry
+  step = mapped_launch(step, entry, context)
   local grid, no_blocks = extents(step.grid, "grid of " .. title, context)
   local block, no_threads = extents(step.block, "block of " .. title, context)
   if not check_extents(grid, no_blocks, block, no_threads, title, context) then return nil end
@@ -149,7 +161,8 @@ local function launch_step(step, path, context)
     launch = entry, grid = core.json_array(grid), block = core.json_array(block),
     shared = integer(step.shared, "shared of " .. title, 0, U32_MOST, context) or 0,
     cooperative = cooperative,
-    args = arguments.build(step.kernel or entry, step.args or context.listed, declared, context),
+    args = step.names and arguments.mapped(step.names, declared, context)
+      or arguments.build(kernel, step.args or context.listed, declared, context),
   }
 end
 
@@ -271,9 +284,9 @@ local function renamings(kernel, context)
   return map
 end
 
-local function context_of(task, impl, p, list)
+local function context_of(task, impl, p, list, map)
   local context = {
-    task = task, contract = task:contract(p), impl = impl,
+    task = task, contract = task:contract(p), impl = impl, map = map,
     params = implementation.settings(impl, p),
     args = task:call("args", p) or {}, buffers = {}, env = {}, field = "launch",
     listed = impl.args,
@@ -295,9 +308,10 @@ end
 -- @tparam table impl what impl.resolve or impl.candidate returned
 -- @tparam table p parameters
 -- @tparam table list buffers in order; each gets `index` (0-based, as the runner counts)
+-- @tparam[opt] table map Triton's argument map of the kernels
 -- @treturn table list of steps; empty when the task allows that nothing is launched
-function plan.build(task, impl, p, list)
-  local context = context_of(task, impl, p, list)
+function plan.build(task, impl, p, list, map)
+  local context = context_of(task, impl, p, list, map)
   local described
   if impl.launch then described = implementation.field(impl, "launch", p)
   else described = task:call("launch", p) end
@@ -321,8 +335,8 @@ local function check_export(steps, context)
 end
 
 --- Build the runner's steps of an implementation's export; see build.
-function plan.export(task, impl, p, list)
-  local context = context_of(task, impl, p, list)
+function plan.export(task, impl, p, list, map)
+  local context = context_of(task, impl, p, list, map)
   context.field, context.listed = "export", nil
   local steps = build_list(implementation.field(impl, "export", p), "", context, 0)
   check_export(steps, context)

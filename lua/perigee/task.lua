@@ -37,7 +37,7 @@ local IMPL_FIELDS = {
   args = "table",
   define = "table function", include = "table", options = "table", scratch = "table function",
   ptx = "string", only = "table", knobs = "table", where = "table string",
-  export = "table function",
+  export = "table function", on_request = "boolean",
 }
 
 local function fail(where, hint, text, ...)
@@ -382,10 +382,16 @@ function Task:points(how)
   return sweep.product(varied, lists, self.name), swept
 end
 
---- The implementations called `names` (nil: all).
+--- The implementations called `names` (nil: all but those that run on request only).
 -- @raise "not_found" with the nearest name
 function Task:select_impls(names)
-  if not names then return self.impls end
+  if not names then
+    local list = {}
+    for _, impl in ipairs(self.impls) do
+      if not impl.on_request then list[#list + 1] = impl end
+    end
+    return list
+  end
   local by_name, chosen = {}, {}
   for _, impl in ipairs(self.impls) do by_name[impl.name] = impl end
   for i, name in ipairs(names) do

@@ -51,5 +51,18 @@ already hold blocks (parameter warm): they keep their places.]],
       name = "cuda-split", "cuda", "kernels/tsdf/allocate.cu", kernel = "allocate_ray",
       launch = tsdf.split_launch,
     },
+    { name = "rust", "rust", "kernels/tsdf/allocate.rs" },
+    { name = "rust-ray", "rust", "kernels/tsdf/allocate.rs", kernel = "allocate_ray" },
+    {
+      name = "rust-split", "rust", "kernels/tsdf/allocate.rs", kernel = "allocate_ray",
+      launch = tsdf.split_launch,
+    },
+    { name = "triton", "triton", "kernels/tsdf/allocate.py" },
+    {
+      name = "triton-published", "triton", "kernels/tsdf/allocate.py",
+      kernel = "allocate_published",
+      scratch = { scratch_slots = { dtype = "i64", n = "n", init = 0 } },
+      on_request = true, doc = "loses blocks where probe chains are long",
+    },
   },
 }

@@ -59,5 +59,7 @@ is too small, blocks without a place keep their entries, and their samples add t
       kernel = { allocate = "allocate_ray", update = "update_warp" },
     },
     { name = "cuda-ray-pass", "cuda", "kernels/tsdf/fuse.cu", kernel = "fuse_ray" },
+    { name = "rust-pass", "rust", "kernels/tsdf/fuse.rs" },
+    { name = "rust-ray-pass", "rust", "kernels/tsdf/fuse.rs", kernel = "fuse_ray" },
   },
 }

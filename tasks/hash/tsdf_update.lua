@@ -45,5 +45,17 @@ cap or above adds nothing at all; the weight that it sees may be an older one.]]
       name = "cuda-split", "cuda", "kernels/tsdf/update.cu", kernel = "update_warp",
       launch = tsdf.split_launch,
     },
+    { name = "rust", "rust", "kernels/tsdf/update.rs" },
+    { name = "rust-ray", "rust", "kernels/tsdf/update.rs", kernel = "update_ray" },
+    { name = "rust-warp", "rust", "kernels/tsdf/update.rs", kernel = "update_warp" },
+    {
+      name = "rust-split", "rust", "kernels/tsdf/update.rs", kernel = "update_warp",
+      launch = tsdf.split_launch,
+    },
+    { name = "triton", "triton", "kernels/tsdf/update.py" },
+    {
+      name = "triton-published", "triton", "kernels/tsdf/update.py", kernel = "update_published",
+      on_request = true, doc = "misses blocks where probe chains are long",
+    },
   },
 }

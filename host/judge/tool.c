@@ -1,0 +1,201 @@
+/* Running a compiler that is a program of its own.
+ * Sources and outputs are files in a folder named by this process's id, so that whoever kills the
+ * process knows what to remove. */
+#include "tool.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <ftw.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "request.h"
+
+enum {
+  ARGUMENTS_MOST = 256,
+  FILE_MOST = 256 << 20, /* of any file that a compiler writes: core's is 41 MB */
+  OUTPUT_MOST = 64 << 20,
+  LOG_MOST = 1 << 18,
+  NO_PROGRAM = 127,
+  NO_FOLDER = NO_PROGRAM - 1
+};
+
+typedef struct tool {
+  const char *argv[ARGUMENTS_MOST + 1];
+  const json_t *files;
+  char folder[PATH_MAX - NAME_MAX - 1];
+} tool;
+
+/* ---- the folder ---- */
+
+static void name_folder(char out[PATH_MAX - NAME_MAX - 1], int pid) {
+  const char *base = getenv("TMPDIR");
+  snprintf(out, PATH_MAX - NAME_MAX - 1, "%s/perigee-tool-%d", base && *base ? base : "/tmp", pid);
+}
+
+static int remove_entry(const char *path, const struct stat *info, int kind, struct FTW *walk) {
+  (void)info, (void)kind, (void)walk;
+  remove(path);
+  return 0;
+}
+
+static void remove_folder(const char *path) {
+  nftw(path, remove_entry, 16, FTW_DEPTH | FTW_PHYS);
+}
+
+void pg_tool_clean(int pid) {
+  char folder[PATH_MAX - NAME_MAX - 1];
+  struct stat info;
+  name_folder(folder, pid);
+  if (lstat(folder, &info) == 0 && S_ISDIR(info.st_mode) && info.st_uid == geteuid())
+    remove_folder(folder);
+}
+
+static pg_code make_folder(tool *t, pg_error *error) {
+  pg_tool_clean(getpid());
+  name_folder(t->folder, getpid());
+  if (mkdir(t->folder, 0700) == 0) return PG_OK;
+  pg_fail(error, PG_IO, "cannot make a folder for the compiler: %s", strerror(errno));
+  pg_where(error, "%s", t->folder);
+  return pg_hint(error, "free space there, or set TMPDIR to another folder");
+}
+
+static const char *path_of(const tool *t, const char *name, char out[PATH_MAX]) {
+  snprintf(out, PATH_MAX, "%s/%s", t->folder, name);
+  return out;
+}
+
+/* A name of the folder's own: no path, and none of the two that are ours. */
+static bool is_plain(const char *name) {
+  return *name && *name != '.' && strlen(name) < NAME_MAX && !strchr(name, '/');
+}
+
+static pg_code write_file(const tool *t, const char *name, const json_t *text, pg_error *error) {
+  char path[PATH_MAX];
+  if (!is_plain(name) || !json_is_string(text))
+    return pg_req_expected("files", "texts by plain file names", t->files, error);
+  FILE *file = fopen(path_of(t, name, path), "we");
+  size_t length = json_string_length(text);
+  bool written = file && fwrite(json_string_value(text), 1, length, file) == length;
+  if (file) written = fclose(file) == 0 && written;
+  if (written) return PG_OK;
+  pg_fail(error, PG_IO, "cannot write a source for the compiler: %s", strerror(errno));
+  return pg_where(error, "%s", path);
+}
+
+static pg_code write_files(const tool *t, pg_error *error) {
+  const char *name;
+  json_t *text;
+  json_object_foreach((json_t *)(uintptr_t)t->files, name, text) {
+    pg_code code = write_file(t, name, text, error);
+    if (code) return code;
+  }
+  return PG_OK;
+}
+
+/* A file's text, at most `most` bytes of it and whether there is more; NULL without memory. */
+static char *read_text(const tool *t, const char *name, size_t most, bool *more) {
+  char path[PATH_MAX], *text = malloc(most + 1);
+  FILE *file = fopen(path_of(t, name, path), "re");
+  size_t length = text && file ? fread(text, 1, most, file) : 0;
+  *more = file && length == most && fgetc(file) != EOF;
+  if (file) fclose(file);
+  if (text) text[length] = 0;
+  return text;
+}
+
+/* ---- the program ---- */
+
+static bool redirect(const char *path, int flags, int to) {
+  int fd = open(path, flags | O_CLOEXEC, 0600);
+  return fd >= 0 && dup2(fd, to) == to;
+}
+
+/* The child between fork and exec: only what is safe there. */
+static void become(const tool *t) {
+  const struct rlimit most = {FILE_MOST, FILE_MOST};
+  if (chdir(t->folder) || setrlimit(RLIMIT_FSIZE, &most) ||
+      !redirect("/dev/null", O_RDONLY, STDIN_FILENO) ||
+      !redirect(".out", O_WRONLY | O_CREAT | O_TRUNC, STDOUT_FILENO) ||
+      !redirect(".log", O_WRONLY | O_CREAT | O_TRUNC, STDERR_FILENO))
+    _exit(NO_FOLDER);
+  close_range(STDERR_FILENO + 1, ~0U, 0);
+  /* execvp takes no const, though it changes nothing. */
+  execvp(t->argv[0], (char *const *)(uintptr_t)t->argv);
+  _exit(NO_PROGRAM);
+}
+
+static pg_code run(const tool *t, int *status, pg_error *error) {
+  pid_t pid = fork();
+  if (pid == 0) become(t);
+  if (pid < 0) return pg_fail(error, PG_ENVIRONMENT, "cannot start a process: %s", strerror(errno));
+  while (waitpid(pid, status, 0) < 0)
+    if (errno != EINTR) return pg_fail(error, PG_IO, "cannot wait for it: %s", strerror(errno));
+  if (!WIFEXITED(*status) || WEXITSTATUS(*status) < NO_FOLDER) return PG_OK;
+  if (WEXITSTATUS(*status) == NO_FOLDER)
+    return pg_fail(error, PG_IO, "the compiler's folder cannot be used");
+  pg_fail(error, PG_ENVIRONMENT, "there is no program '%.200s' that runs", t->argv[0]);
+  return pg_hint(error, "install it, or put its folder into PATH");
+}
+
+static pg_code result(const tool *t, int status, json_t **reply, pg_error *error) {
+  bool more = false, ignored;
+  char *output = read_text(t, ".out", OUTPUT_MOST, &more);
+  char *log = read_text(t, ".log", LOG_MOST, &ignored);
+  pg_code code = !output || !log ? pg_fail(error, PG_MEMORY, "no memory for the output") : PG_OK;
+  if (!code && more)
+    code = pg_fail(error, PG_RANGE, "'%.200s' printed over %d MiB", t->argv[0], OUTPUT_MOST >> 20);
+  if (!code) {
+    *reply = json_object();
+    json_object_set_new(*reply, "ok", json_true());
+    json_object_set_new(*reply, "status",
+                        json_integer(WIFEXITED(status) ? WEXITSTATUS(status) : -1));
+    json_object_set_new(*reply, "signal", json_integer(WIFSIGNALED(status) ? WTERMSIG(status) : 0));
+    json_object_set_new(*reply, "output", pg_json_text(output, OUTPUT_MOST));
+    json_object_set_new(*reply, "log", pg_json_text(log, LOG_MOST));
+  }
+  free(output);
+  free(log);
+  return code;
+}
+
+/* ---- the request ---- */
+
+static pg_code parse(const json_t *request, tool *t, pg_error *error) {
+  const json_t *list = NULL;
+  pg_code code = pg_req_known(request, "op argv files", error);
+  if (!code) code = pg_req_list(request, "argv", ARGUMENTS_MOST, &list, error);
+  if (code) return code;
+  if (json_array_size(list) == 0) return pg_req_expected("argv", "a program", list, error);
+  for (size_t i = 0; i < json_array_size(list); i++) {
+    const json_t *item = json_array_get(list, i);
+    if (!json_is_string(item)) return pg_req_expected("argv", "strings", item, error);
+    t->argv[i] = json_string_value(item);
+  }
+  t->files = json_object_get(request, "files");
+  if (t->files && !json_is_object(t->files))
+    return pg_req_expected("files", "texts by name", t->files, error);
+  return PG_OK;
+}
+
+json_t *pg_tool_handle(const json_t *request) {
+  tool t = {0};
+  pg_error error = {0};
+  json_t *reply = NULL;
+  int status = 0;
+  pg_code code = parse(request, &t, &error);
+  if (code) return pg_reply_error(&error);
+  code = make_folder(&t, &error);
+  if (!code) code = write_files(&t, &error);
+  if (!code) code = run(&t, &status, &error);
+  if (!code) code = result(&t, status, &reply, &error);
+  pg_tool_clean(getpid());
+  return code ? pg_reply_error(&error) : reply;
+}

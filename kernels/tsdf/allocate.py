@@ -1,0 +1,117 @@
+"""Stage "allocate" in Triton: see allocate.cu for the algorithm.
+
+`allocate` is what the language can do: a program is one warp, its lanes probe together until all
+have found or inserted their block, and a compare-and-swap is made only when some lane saw an empty
+entry. atomic_cas takes no mask: lanes that must not take part compare with a value that no entry
+has. `allocate_published` is the published program (arXiv 2608.08287): a fixed number of probes,
+acquire-release atomics for every lane in every probe, those of idle lanes on a scratch slot. A chain
+longer than its probes loses the block.
+"""
+
+import triton
+import triton.language as tl
+
+from tsdf import EMPTY, DROPPED, any_of, block_hash, block_key, ray_to, signed_distance, voxel_of
+
+LAUNCH = {
+    "allocate": {"num_warps": 1, "grid": "ceil_div(n, 32)"},
+    "allocate_published": {"num_warps": 4, "grid": "ceil_div(n, 128)"},
+}
+
+NEVER = tl.constexpr(-3)  # a key that no entry has
+
+
+@triton.jit
+def publish(table, coord, block_count, drop_count, capacity, slot, x, y, z, won):
+    """The winners of empty entries give them blocks, as far as the pool goes."""
+    one = tl.full(won.shape, 1, tl.int32)
+    place = tl.atomic_add(block_count + 0 * one, one, mask=won, sem="relaxed")
+    fits = won & (place < capacity)
+    block = tl.where(place < capacity, place, DROPPED)
+    at = table.to(tl.pointer_type(tl.int32)) + 4 * slot.to(tl.int64) + 2
+    tl.store(at, block, mask=won)
+    tl.store(coord + 3 * place, x, mask=fits)
+    tl.store(coord + 3 * place + 1, y, mask=fits)
+    tl.store(coord + 3 * place + 2, z, mask=fits)
+    tl.atomic_add(drop_count + 0 * one, one.to(tl.uint64), mask=won & (place >= capacity), sem="relaxed")
+
+
+@triton.jit
+def insert(table, coord, block_count, drop_count, table_mask, capacity, x, y, z, asks):
+    key = block_key(x, y, z)
+    slot = block_hash(x, y, z) & table_mask
+    left = table_mask + 1
+    while any_of(asks) & (left > 0):
+        at = table + 2 * slot.to(tl.int64)
+        seen = tl.load(at, mask=asks, other=0)
+        empty = asks & (seen == EMPTY)
+        if any_of(empty):
+            old = tl.atomic_cas(at, tl.where(empty, EMPTY, NEVER).to(tl.int64), key, sem="relaxed")
+            won = empty & (old == EMPTY)
+            publish(table, coord, block_count, drop_count, capacity, slot, x, y, z, won)
+            seen = tl.where(won, key, tl.where(empty, old, seen))
+        asks = asks & (seen != key)
+        slot = (slot + 1) & table_mask
+        left -= 1
+
+
+@triton.jit
+def allocate(
+    points: "*fp32", table: "*i64", coord: "*i32", block_count: "*i32", drop_count: "*u64",
+    n: "i32", steps: "i32", voxel: "fp32", inv_voxel: "fp32", trunc: "fp32", cam_x: "fp32",
+    cam_y: "fp32", cam_z: "fp32", table_mask: "u32", capacity: "i32", BLOCK: tl.constexpr = 32,
+):
+    i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    live = i < n
+    px, py, pz, ux, uy, uz, length = ray_to(points, i, live, cam_x, cam_y, cam_z)
+    previous = tl.full((BLOCK,), EMPTY, tl.int64)
+    for s in range(-steps, steps + 1):
+        t = s.to(tl.float32) * voxel
+        x = voxel_of(px, ux, t, inv_voxel)
+        y = voxel_of(py, uy, t, inv_voxel)
+        z = voxel_of(pz, uz, t, inv_voxel)
+        sdf = signed_distance(x, y, z, length, voxel, cam_x, cam_y, cam_z)
+        x, y, z = x >> 3, y >> 3, z >> 3
+        key = block_key(x, y, z)
+        asks = live & (sdf >= -trunc) & (key != previous)
+        previous = tl.where(asks, key, previous)
+        insert(table, coord, block_count, drop_count, table_mask, capacity, x, y, z, asks)
+
+
+@triton.jit
+def allocate_published(
+    points: "*fp32", table: "*i64", coord: "*i32", block_count: "*i32", drop_count: "*u64",
+    scratch_slots: "*i64", n: "i32", steps: "i32", voxel: "fp32", inv_voxel: "fp32", trunc: "fp32",
+    cam_x: "fp32", cam_y: "fp32", cam_z: "fp32", table_mask: "u32", capacity: "i32",
+    BLOCK: tl.constexpr = 128, PROBES: tl.constexpr = 8,
+):
+    lane = tl.arange(0, BLOCK)
+    i = tl.program_id(0) * BLOCK + lane
+    live = i < n
+    px, py, pz, ux, uy, uz, length = ray_to(points, i, live, cam_x, cam_y, cam_z)
+    scratch_at = scratch_slots + tl.minimum(i, n - 1).to(tl.int64)
+    for s in range(-steps, steps + 1):
+        t = s.to(tl.float32) * voxel
+        x = voxel_of(px, ux, t, inv_voxel)
+        y = voxel_of(py, uy, t, inv_voxel)
+        z = voxel_of(pz, uz, t, inv_voxel)
+        sdf = signed_distance(x, y, z, length, voxel, cam_x, cam_y, cam_z)
+        x, y, z = x >> 3, y >> 3, z >> 3
+        key = block_key(x, y, z)
+        asks = live & (sdf >= -trunc)
+        slot = block_hash(x, y, z) & table_mask
+        for _ in tl.static_range(PROBES):
+            at = tl.where(asks, table + 2 * slot.to(tl.int64), scratch_at)
+            old = tl.atomic_cas(at, tl.full((BLOCK,), EMPTY, tl.int64), key)
+            won = asks & (old == EMPTY)
+            one = tl.full((BLOCK,), 1, tl.int32)
+            place = tl.atomic_add(block_count + 0 * one, one, mask=won)
+            fits = won & (place < capacity)
+            tl.store(coord + 3 * place, x, mask=fits)
+            tl.store(coord + 3 * place + 1, y, mask=fits)
+            tl.store(coord + 3 * place + 2, z, mask=fits)
+            block = tl.where(place < capacity, place, DROPPED)
+            tl.atomic_xchg(table.to(tl.pointer_type(tl.int32)) + 4 * slot.to(tl.int64) + 2, block, mask=won)
+            tl.atomic_add(drop_count + 0 * one, one.to(tl.uint64), mask=won & (place >= capacity))
+            asks = asks & ~won & (old != key)
+            slot = (slot + 1) & table_mask

@@ -1,0 +1,101 @@
+"""Stage "update" in Triton: see update.cu for the algorithm.
+
+`update` is what the language can do: one warp a program, relaxed atomics, a look-up only when the
+ray enters another block. `update_published` looks every sample up with a fixed number of probes and
+adds by atomics of the default semantics, acquire-release.
+"""
+
+import triton
+import triton.language as tl
+
+from tsdf import DROPPED, EMPTY, block_hash, block_key, find, ray_to, signed_distance, voxel_of
+
+LAUNCH = {
+    "update": {"num_warps": 1, "grid": "ceil_div(n, 32)"},
+    "update_published": {"num_warps": 4, "grid": "ceil_div(n, 128)"},
+}
+
+
+@triton.jit
+def observation(point_weight, point_color, i, live):
+    w = tl.load(point_weight + i, mask=live, other=0.0)
+    r = tl.load(point_color + 3 * i, mask=live, other=0).to(tl.float32) * w
+    g = tl.load(point_color + 3 * i + 1, mask=live, other=0).to(tl.float32) * w
+    b = tl.load(point_color + 3 * i + 2, mask=live, other=0).to(tl.float32) * w
+    return w, r, g, b
+
+
+@triton.jit
+def update(
+    points: "*fp32", point_weight: "*fp32", point_color: "*u8", table: "*i64", tsdf: "*fp32",
+    weight: "*fp32", r: "*fp32", g: "*fp32", b: "*fp32", n: "i32", steps: "i32", voxel: "fp32",
+    inv_voxel: "fp32", trunc: "fp32", inv_trunc: "fp32", cam_x: "fp32", cam_y: "fp32",
+    cam_z: "fp32", table_mask: "u32", weight_cap: "fp32", BLOCK: tl.constexpr = 32,
+):
+    i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    live = i < n
+    px, py, pz, ux, uy, uz, length = ray_to(points, i, live, cam_x, cam_y, cam_z)
+    pw, pr, pg, pb = observation(point_weight, point_color, i, live)
+    previous = tl.full((BLOCK,), EMPTY, tl.int64)
+    block = tl.full((BLOCK,), DROPPED, tl.int32)
+    for s in range(-steps, steps + 1):
+        t = s.to(tl.float32) * voxel
+        x = voxel_of(px, ux, t, inv_voxel)
+        y = voxel_of(py, uy, t, inv_voxel)
+        z = voxel_of(pz, uz, t, inv_voxel)
+        sdf = signed_distance(x, y, z, length, voxel, cam_x, cam_y, cam_z)
+        counts = live & (sdf >= -trunc)
+        key = block_key(x >> 3, y >> 3, z >> 3)
+        asks = counts & (key != previous)
+        previous = tl.where(asks, key, previous)
+        found = find(table, table_mask, x >> 3, y >> 3, z >> 3, asks)
+        block = tl.where(asks, found, block)
+        adds = counts & (block >= 0)
+        at = block.to(tl.int64) * 512 + ((x & 7) | (y & 7) << 3 | (z & 7) << 6)
+        if weight_cap > 0.0:
+            adds = adds & (tl.load(weight + at, mask=adds, other=0.0, volatile=True) < weight_cap)
+        value = tl.minimum(tl.maximum(sdf * inv_trunc, -1.0), 1.0) * pw
+        tl.atomic_add(tsdf + at, value, mask=adds, sem="relaxed")
+        tl.atomic_add(weight + at, pw, mask=adds, sem="relaxed")
+        tl.atomic_add(r + at, pr, mask=adds, sem="relaxed")
+        tl.atomic_add(g + at, pg, mask=adds, sem="relaxed")
+        tl.atomic_add(b + at, pb, mask=adds, sem="relaxed")
+
+
+@triton.jit
+def update_published(
+    points: "*fp32", point_weight: "*fp32", point_color: "*u8", table: "*i64", tsdf: "*fp32",
+    weight: "*fp32", r: "*fp32", g: "*fp32", b: "*fp32", n: "i32", steps: "i32", voxel: "fp32",
+    inv_voxel: "fp32", trunc: "fp32", inv_trunc: "fp32", cam_x: "fp32", cam_y: "fp32",
+    cam_z: "fp32", table_mask: "u32", weight_cap: "fp32", BLOCK: tl.constexpr = 128,
+    PROBES: tl.constexpr = 8,
+):
+    i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    live = i < n
+    px, py, pz, ux, uy, uz, length = ray_to(points, i, live, cam_x, cam_y, cam_z)
+    pw, pr, pg, pb = observation(point_weight, point_color, i, live)
+    for s in range(-steps, steps + 1):
+        t = s.to(tl.float32) * voxel
+        x = voxel_of(px, ux, t, inv_voxel)
+        y = voxel_of(py, uy, t, inv_voxel)
+        z = voxel_of(pz, uz, t, inv_voxel)
+        sdf = signed_distance(x, y, z, length, voxel, cam_x, cam_y, cam_z)
+        counts = live & (sdf >= -trunc)
+        key = block_key(x >> 3, y >> 3, z >> 3)
+        slot = block_hash(x >> 3, y >> 3, z >> 3) & table_mask
+        block = tl.full((BLOCK,), DROPPED, tl.int32)
+        for _ in tl.static_range(PROBES):
+            seen = tl.load(table + 2 * slot.to(tl.int64), mask=counts, other=0)
+            value = tl.load(table.to(tl.pointer_type(tl.int32)) + 4 * slot.to(tl.int64) + 2, mask=counts, other=0)
+            block = tl.where(counts & (seen == key), value, block)
+            slot = (slot + 1) & table_mask
+        adds = counts & (block >= 0)
+        at = block.to(tl.int64) * 512 + ((x & 7) | (y & 7) << 3 | (z & 7) << 6)
+        if weight_cap > 0.0:
+            adds = adds & (tl.load(weight + at, mask=adds, other=0.0) < weight_cap)
+        value = tl.minimum(tl.maximum(sdf * inv_trunc, -1.0), 1.0) * pw
+        tl.atomic_add(tsdf + at, value, mask=adds)
+        tl.atomic_add(weight + at, pw, mask=adds)
+        tl.atomic_add(r + at, pr, mask=adds)
+        tl.atomic_add(g + at, pg, mask=adds)
+        tl.atomic_add(b + at, pb, mask=adds)

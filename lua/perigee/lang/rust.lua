@@ -1,0 +1,201 @@
+--- Rust kernels: one crate without std, compiled to PTX by a rustc that knows nvptx64 and has the
+-- sources of `core`, which are compiled once and kept in the cache, with the device crate `gpu`
+-- (kernels/rust/gpu.rs).
+-- @module perigee.lang.rust
+
+local core = require "perigee.core"
+local files = require "perigee.files"
+local worker = require "perigee.worker"
+
+local rust = {}
+
+local DEADLINE_S = 120
+local TARGET = "nvptx64-nvidia-cuda"
+-- MIR's JumpThreading copies calls into branches without regard to what exchanges between lanes.
+-- Panics become traps on the spot: no text, no handler, no call that nobody links.
+local FLAGS = {
+  "--target", TARGET, "--edition", "2024", "-Copt-level=3", "-Ccodegen-units=1",
+  "-Zunstable-options", "-Cpanic=immediate-abort", "-Zmir-enable-passes=-JumpThreading",
+}
+local CORE_ARCH = "sm_80" -- of what is not inlined from core into kernels
+local BUILTINS = "#![feature(compiler_builtins)]\n#![compiler_builtins]\n#![no_std]\n"
+  .. "#![allow(internal_features)]\n"
+
+-- rustc as a command: features without a nightly, as Debian and rustup ship it.
+local function command(rustc, ...)
+  local argv = { "env", "RUSTC_BOOTSTRAP=1", rustc }
+  for _, part in ipairs { ... } do
+    if type(part) == "table" then table.move(part, 1, #part, #argv + 1, argv)
+    else argv[#argv + 1] = part end
+  end
+  return core.json_array(argv)
+end
+
+-- Run one command; its output, or nil and an error table.
+local function run(process, argv, sources)
+  local reply, e = process:call({ op = "tool", argv = argv, files = sources or {} }, DEADLINE_S)
+  if not reply then return nil, e end
+  if not reply.ok then return nil, reply.error end
+  if reply.status == 0 then return reply.output end
+  return nil, { code = "environment", message = "rustc failed: "
+    .. (reply.log:match("[^\n]+") or ("status %d"):format(reply.status)) }
+end
+
+-- ---- the toolchain ----
+
+local HINT = "Debian: apt install rustc-web rust-web-src (make deps-rust); rustup: rustup "
+  .. "component add rust-src"
+
+-- {rustc, version, library = folder of core's sources}, or nil and an error table.
+local function probe(process, rustc)
+  local text, e = run(process, command(rustc, "-vV"))
+  if not text then return nil, e end
+  local sysroot = run(process, command(rustc, "--print", "sysroot"))
+  local library = (sysroot or ""):gsub("%s+$", "") .. "/lib/rustlib/src/rust/library"
+  if not files.is_file(library .. "/core/src/lib.rs") then
+    return nil, { code = "environment", message = ("%s has no sources of core"):format(rustc) }
+  end
+  local targets = run(process, command(rustc, "--print", "target-list"))
+  if not (targets or ""):find(TARGET, 1, true) then
+    return nil, { code = "environment", message = ("%s does not know %s"):format(rustc, TARGET) }
+  end
+  local release = text:match("release: (%S+)") or "?"
+  return { rustc = rustc, version = "rustc " .. release, id = text, library = library }
+end
+
+local function find(process)
+  local named = os.getenv "PERIGEE_RUSTC"
+  local reason
+  for _, rustc in ipairs(named and { named } or { "rustc", "/usr/bin/rustc" }) do
+    local found, e = probe(process, rustc)
+    if found then return found end
+    reason = reason or e
+  end
+  reason.hint = HINT
+  return nil, reason
+end
+
+-- Compile core, its builtins and the device crate into `folder`.
+local function build(process, tools, folder)
+  local function crate(name, source, sources, ...)
+    return run(process, command(tools.rustc, FLAGS, "-Ctarget-cpu=" .. CORE_ARCH, "--crate-type",
+      "rlib", "--cap-lints", "allow", "--crate-name", name, "-o", ("%s/lib%s.rlib"):format(folder,
+      name), { ... }, source), sources)
+  end
+  local extern = { "--extern", ("core=%s/libcore.rlib"):format(folder), "-L", folder }
+  local ok, e = crate("core", tools.library .. "/core/src/lib.rs", nil,
+    "--remap-path-prefix", tools.library .. "/core/src=core")
+  if ok then
+    ok, e = crate("compiler_builtins", "builtins.rs", { ["builtins.rs"] = BUILTINS },
+      table.unpack(extern))
+  end
+  if ok then
+    ok, e = crate("gpu", "gpu.rs", { ["gpu.rs"] = rust.device_crate() }, table.unpack(extern))
+  end
+  return ok, e
+end
+
+local ready -- the toolchain of this process, once found
+
+--- The toolchain, its libraries built if need be (20 s, once for each version).
+-- @tparam[opt] function progress called with a text before something long
+-- @treturn table {rustc, version, folder}; or nil and an error table "environment"
+function rust.toolchain(progress)
+  if ready then return ready end
+  local process = worker.start "compiler"
+  local tools, e = find(process)
+  local cache = tools and files.cache "rust"
+  if tools and not cache then
+    tools, e = nil, { code = "environment", message = "Rust needs a cache folder for its core "
+      .. "library", hint = "set PERIGEE_CACHE to a folder" }
+  end
+  if tools then
+    tools.folder = files.join(cache, core.sha256(table.concat({ tools.id, rust.device_crate(),
+      BUILTINS, table.concat(FLAGS, " ") }, "\0")):sub(1, 16))
+    if not files.is_file(tools.folder .. "/libgpu.rlib") then
+      if progress then progress("compiling Rust's core library for GPUs, once") end
+      local fresh = ("%s.%d"):format(tools.folder, core.getpid())
+      local ok
+      ok, e = core.mkdir_all(fresh)
+      if ok then ok, e = build(process, tools, fresh) end
+      -- Somebody else may have been faster; then theirs is as good.
+      if ok then os.rename(fresh, tools.folder) else tools = nil end
+    end
+  end
+  process:kill()
+  ready = tools
+  return tools, e
+end
+
+-- ---- one source ----
+
+--- The device crate's source.
+function rust.device_crate()
+  return files.read(files.join(core.home or ".", "kernels/rust/gpu.rs"))
+end
+
+--- A source and the modules beside it that it names: {name, text} each, the source first.
+function rust.sources(source, path)
+  local list, seen = { { name = files.basename(path), text = source } }, {}
+  local folder, at = files.dirname(path), 1
+  while list[at] do
+    for name in list[at].text:gmatch("%f[%w_]mod%s+([%w_]+)%s*;") do
+      local file = name .. ".rs"
+      if not seen[file] and files.is_file(files.join(folder, file)) then
+        seen[file] = true
+        list[#list + 1] = { name = file, text = files.read(files.join(folder, file)) }
+      end
+    end
+    at = at + 1
+  end
+  return list
+end
+
+--- What a compiler worker runs. @treturn table request, or nil and an error table
+function rust.tool(request, arch, progress)
+  local tools, e = rust.toolchain(progress)
+  if not tools then return nil, e end
+  local sources, settings = {}, {}
+  for _, file in ipairs(rust.sources(request.source, request.path)) do
+    sources[file.name] = file.text
+  end
+  for _, pair in ipairs(request.options) do
+    table.move({ "--env-set", pair }, 1, 2, #settings + 1, settings)
+  end
+  return {
+    op = "tool", files = sources,
+    argv = command(tools.rustc, FLAGS, "-Ctarget-cpu=" .. arch:gsub("^compute_", "sm_"),
+      "-Cdebuginfo=line-directives-only", "--crate-type", "rlib", "--crate-name", "kernel",
+      "--emit", "asm=-", "--extern", ("core=%s/libcore.rlib"):format(tools.folder),
+      "--extern", ("gpu=%s/libgpu.rlib"):format(tools.folder), "-L", tools.folder, settings,
+      files.basename(request.path)),
+  }
+end
+
+-- Names of files as they read in a report: those of the source, and "core/..." for the library.
+local function tidy(ptx)
+  return (ptx:gsub('(%.file%s+%d+%s+")([^"]*)"', function(head, path)
+    local name = path:match("/(core/.*)$") or path:match("^core/.*$") or files.basename(path)
+    return head .. name:gsub("^core/%.%./%.%./", "") .. '"'
+  end))
+end
+
+--- The result of `tool`'s request.
+-- @treturn table {ptx, log, compiler}, or nil and an error table
+function rust.result(reply)
+  local log = reply.log
+  if reply.status ~= 0 then
+    return nil, { code = "compile_error", log = log,
+      message = log:match("error[^\n]*") or "rustc failed" }
+  end
+  local ptx = tidy(reply.output)
+  local call = ptx:match("\n%.extern%s+%.func[^\n]-([%w_$]+)%s*\n")
+  if call then
+    return nil, { code = "compile_error", log = log,
+      message = ("the kernel calls %s, which is in no library for GPUs"):format(call),
+      hint = "panics, formatting and what is not inlined cannot be linked" }
+  end
+  return { ptx = ptx, log = log, lowered = {}, compiler = ready and ready.version or "rustc" }
+end
+
+return rust
