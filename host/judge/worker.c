@@ -252,8 +252,7 @@ static pg_code take(pg_worker *w, char **reply, pg_error *error) {
   w->posted = false;
   if (w->pid <= 0) return crashed(w, error);
   /* The judge may have been busy elsewhere: what has arrived by now counts as in time. */
-  if (pg_now() > w->deadline && pg_wire_readable(w->socket))
-    w->deadline = pg_now() + arriving_s;
+  if (pg_now() > w->deadline && pg_wire_readable(w->socket)) w->deadline = pg_now() + arriving_s;
   pg_code code = pg_wire_receive(w->socket, reply, &bytes, NULL, w->deadline, error);
   return code ? wire_failed(w, code, error) : PG_OK;
 }
