@@ -150,9 +150,12 @@ end
 
 --- How many elements of an output were never written. Outputs held a pattern before the run; a few
 -- small elements may equal it by chance, so only elements of 4 bytes or more are counted.
+-- @tparam string name of an output
+-- @tparam[opt] integer count look at the first `count` elements only
 -- @treturn integer
-function Context:unwritten(name)
+function Context:unwritten(name, count)
   local got = self:array(name)
+  if count then got = got:slice(0, count) end
   local poison = poison_of(self, name)
   if not poison or got.count == 0 or got.nbytes // got.count < 4 or got.struct then return 0 end
   -- The pattern is no zero, so these elements differ from zeros, and such ones are counted.

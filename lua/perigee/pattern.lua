@@ -196,7 +196,10 @@ local function by_sameness(found, cmp)
   return nil
 end
 
-local function copy_of(got, inputs)
+--- "it is a copy of x" when an array equals an input, else nil.
+-- @tparam array got
+-- @tparam table inputs arrays by name
+function pattern.copy_of(got, inputs)
   local names = {}
   for name, input in pairs(inputs or {}) do
     if core.is_array(input) and input.dtype == got.dtype and input.count == got.count
@@ -273,7 +276,7 @@ end
 function pattern.values(f)
   local cmp = f.cmp
   local found = core.find_relation(f.want, f.got, f.marks)
-  local copy = cmp.count > 1 and copy_of(f.got, f.inputs)
+  local copy = cmp.count > 1 and pattern.copy_of(f.got, f.inputs)
   if copy then return copy end
   local same = by_sameness(found, cmp)
   if same then return same end
