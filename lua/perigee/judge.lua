@@ -165,8 +165,8 @@ function Session:own_scratch(one, implementation)
     or timing.method_of(one.task, one.p, self.method) == "batch"
 end
 
--- The arm's buffers and steps. A mistake in the plan of a candidate is a failure, one in a task an
--- error.
+-- The arm's buffers and steps. A mistake in what comes with a candidate, its plan or the argument
+-- map of its PTX, is a failure; one in a task is an error.
 function Session:plan(arm)
   local one = arm.case
   local function build()
@@ -178,7 +178,7 @@ function Session:plan(arm)
     end
     return built
   end
-  if not arm.impl.is_data then return build() end
+  if not (arm.impl.is_data or arm.map) then return build() end
   local ok, built = errors.catch("invalid", build)
   if ok then return built end
   return nil, verdict.of_plan(built, "launch_error")

@@ -3,6 +3,7 @@
 
 local core = require "perigee.core"
 local common = require "perigee.cli.common"
+local errors = require "perigee.errors"
 local device = require "perigee.device"
 local impl = require "perigee.impl"
 local judge = require "perigee.judge"
@@ -65,7 +66,11 @@ end
 
 -- The implementation or candidate that is tuned.
 local function base_of(options, task, built_in)
-  if options.candidate then return impl.candidate(options.candidate) end
+  if options.candidate then
+    local one = impl.candidate(options.candidate)
+    if one.broken then errors.again(one.broken) end
+    return one
+  end
   local names = names_with_knobs(task)
   local name = options.impl or (#names == 1 and names[1] or nil)
   if not name and #names == 0 and not built_in and #task.impls > 0 then

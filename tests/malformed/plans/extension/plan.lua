@@ -1,4 +1,4 @@
 -- verdict: compile_error
 -- says: cannot tell the language of 'notes.txt'
--- hint: lang = "cuda"
+-- hint: say it: lang = "cuda"
 return { file = "notes.txt" }

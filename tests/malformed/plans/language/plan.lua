@@ -1,4 +1,4 @@
--- verdict: unsupported
--- says: lang: 'fortran' is not in this version
--- hint: languages: cuda, ptx
+-- verdict: compile_error
+-- says: there is no language 'fortran'
+-- hint: languages: cuda, ptx, rust, triton
 return { lang = "fortran" }
