@@ -11,6 +11,8 @@ local COMMANDS = {
   { "run", "run implementations of tasks: compile, validate, time, compare" },
   { "check", "compile a candidate for a task, validate it, time it where a clock is meaningful" },
   { "tune", "search the knobs of an implementation for the fastest configuration" },
+  { "compare", "two sets of records side by side, with intervals; a regression exits 1" },
+  { "repro", "run one record again from what it stores: source, plan, parameters, seed" },
   { "list", "the catalogue of tasks" },
   { "describe", "everything one needs to write a candidate for a task" },
   { "new", "write a task or a validator to start from" },

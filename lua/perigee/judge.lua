@@ -195,6 +195,10 @@ function Session:prepare(arm, sets)
   arm.sets, arm.steps, arm.export = sets, built.steps, built.export
   failure = link(arm, arm.steps) or (arm.export and link(arm, arm.export.steps))
   if failure then return failure end
+  if arm.stored_steps then -- of a record that is run again
+    arm.plan_changed = core.json_encode(arm.steps) ~= core.json_encode(arm.stored_steps)
+    arm.steps = arm.stored_steps
+  end
   arm.kernel_names = plan.kernels(arm.steps)
   local _
   _, failure = arm.runner:setup(list, sets)
@@ -456,7 +460,7 @@ end
 function Session:check(task, candidate, how)
   self.pool:fill(1) -- opens the driver while the compiler works
   validate.prepare(task)
-  local arm = { cases = 0, kind = "check" }
+  local arm = { cases = 0, kind = "check", set = how.set }
   arm.p = task:resolve { purpose = self.purpose, set = how.set }
   arm.impl = impl.choose(candidate, how.knobs, true)
   if candidate.is_data and not candidate.broken then impl.check_knobs(arm.impl, task, arm.p) end

@@ -47,6 +47,15 @@ function pipeline.find(name)
   }
 end
 
+-- A file or a candidate's folder, beside the pipeline or in the current folder.
+local function source_of(self, name)
+  for _, folder in ipairs { self.folder or ".", "." } do
+    local path = type(name) == "string" and files.join(folder, name)
+    if path and files.is_folder(path) then return path end
+  end
+  return files.find(tostring(name), { self.folder or ".", "." }, self.where)
+end
+
 local function normal(self, given, number)
   if type(given) ~= "table" then
     core.error("invalid", ("propose: candidate #%d is a %s"):format(number, type(given)),
@@ -59,8 +68,8 @@ local function normal(self, given, number)
         tostring(field)), "fields: knobs, file, note", self.where)
     end
   end
-  local path = given.file and files.find(given.file, { self.folder or ".", "." }, self.where)
-  return { knobs = given.knobs or {}, path = path, note = given.note }
+  return { knobs = given.knobs or {}, note = given.note,
+    path = given.file and source_of(self, given.file) }
 end
 
 --- Candidates that a pipeline proposes, in one form: list of {knobs, path, note}.

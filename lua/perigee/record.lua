@@ -3,6 +3,7 @@
 -- @module perigee.record
 
 local core = require "perigee.core"
+local files = require "perigee.files"
 local impl = require "perigee.impl"
 local sources = require "perigee.sources"
 
@@ -108,6 +109,8 @@ end
 -- What it takes to run the very same again: sources by their SHA-256, options, plan, inputs.
 local function add_origin(rec, arm)
   rec.kind, rec.input_seed = arm.kind or "run", arm.case.seed
+  rec.set = next(arm.set or {}) and arm.set or nil
+  rec.task_file = arm.case.task.file and files.shown(arm.case.task.file)
   rec.plan = arm.steps and #arm.steps > 0 and arm.steps or nil
   local request = arm.request
   if not request then return {} end
@@ -116,7 +119,7 @@ local function add_origin(rec, arm)
     if option:sub(1, 2) ~= "-I" then options[#options + 1] = option end -- folders of this machine
   end
   rec.options, rec.sources = options, list {}
-  local bundle = sources.of(request)
+  local bundle = sources.of(arm.impl, request.source)
   for i, source in ipairs(bundle) do rec.sources[i] = { name = source.name, sha = source.sha } end
   return bundle
 end

@@ -1,6 +1,6 @@
 --- The files that an evaluation was made from, as a bundle that can be written out elsewhere: the
--- source first, then the files beside it that it includes, with paths relative to a folder that
--- holds all of them.
+-- source first, then the files beside it that it includes, or all of a candidate's folder, with
+-- paths relative to a folder that holds all of them.
 -- @module perigee.sources
 
 local core = require "perigee.core"
@@ -8,6 +8,10 @@ local compile = require "perigee.compile"
 local files = require "perigee.files"
 
 local sources = {}
+
+local TEXTS = { cu = true, cuh = true, h = true, hpp = true, inl = true, ptx = true, lua = true,
+  rs = true, py = true }
+local FILES_MOST, DEPTH_MOST = 200, 8 -- of a candidate's folder
 
 -- Parts of a path without "." and "..", as far as that can be told.
 local function parts_of(path)
@@ -34,14 +38,32 @@ local function common(lists)
   return count
 end
 
---- The bundle of a request.
--- @tparam table request what impl.request returned
--- @treturn table list of {name, sha, text}; the first is the source itself
-function sources.of(request)
-  local list = { { path = request.path, text = request.source } }
-  if request.lang == "cuda" then
-    table.move(compile.included(request.source, request.path), 1, 1000, 2, list)
+-- Source files below a folder, but for `main`.
+local function walk(folder, main, list, depth)
+  for _, name in ipairs(depth <= DEPTH_MOST and core.list_dir(folder) or {}) do
+    local path = files.join(folder, name)
+    if files.is_folder(path) then
+      walk(path, main, list, depth + 1)
+    elseif TEXTS[files.extension(name)] and path ~= main and #list < FILES_MOST then
+      list[#list + 1] = { path = path, text = core.read_file(path) or "" }
+    end
   end
+  return list
+end
+
+local function others(one, text)
+  if one.is_data then return walk(files.dirname(one.where), one.path, {}, 1) end
+  return one.lang == "cuda" and compile.included(text, one.path) or {}
+end
+
+--- The bundle of an implementation or candidate.
+-- @tparam table one what impl.resolve or impl.candidate returned
+-- @tparam[opt] string text of its source, when it has been read
+-- @treturn table list of {name, sha, text}; the first is the source itself
+function sources.of(one, text)
+  text = text or files.read(one.path)
+  local list = { { path = one.path, text = text } }
+  table.move(others(one, text), 1, FILES_MOST, 2, list)
   local lists = {}
   for i, file in ipairs(list) do
     lists[i] = parts_of(core.realpath(file.path) or file.path)
@@ -52,6 +74,13 @@ function sources.of(request)
       sha = core.sha256(file.text) }
   end
   return bundle
+end
+
+--- One SHA-256 for all of a bundle.
+function sources.digest(bundle)
+  local parts = {}
+  for i, file in ipairs(bundle) do parts[i] = file.sha end
+  return core.sha256(table.concat(parts, " "))
 end
 
 --- Write a bundle below a folder.
@@ -71,6 +100,15 @@ function sources.write(bundle, folder)
     if not made then core.error(e.code, e.message, e.hint, e.where) end
   end
   return files.join(folder, table.concat(parts_of(bundle[1].name), "/"))
+end
+
+--- Remove a folder that `write` made, with what is in it.
+function sources.remove(folder)
+  for _, name in ipairs(core.list_dir(folder) or {}) do
+    local path = files.join(folder, name)
+    if files.is_folder(path) then sources.remove(path) else os.remove(path) end
+  end
+  os.remove(folder)
 end
 
 return sources

@@ -4,15 +4,14 @@
 
 local core = require "perigee.core"
 local case = require "perigee.case"
-local compile = require "perigee.compile"
 local errors = require "perigee.errors"
-local files = require "perigee.files"
 local history = require "perigee.history"
 local impl = require "perigee.impl"
 local knobs = require "perigee.knobs"
 local params = require "perigee.params"
 local pipelines = require "perigee.pipeline"
 local record = require "perigee.record"
+local sources = require "perigee.sources"
 local validate = require "perigee.validate"
 
 local Tune = {}
@@ -43,12 +42,12 @@ end
 
 -- ---- names of evaluations ----
 
--- SHA-256 of a source with what it includes.
+-- SHA-256 of a source with what belongs to it.
 local function digest_of(self, base)
   local path = base.path
   if not self.digests[path] then
-    local text = core.read_file(path)
-    self.digests[path] = text and compile.digest(text, path) or "unreadable"
+    local ok, bundle = errors.catch("io", sources.of, base)
+    self.digests[path] = ok and sources.digest(bundle) or "unreadable"
   end
   return self.digests[path]
 end
@@ -88,7 +87,7 @@ end
 local function entry_of(self, rec, key)
   local note = rec.tune
   if not note or note.final then return nil end
-  if note.file and not files.is_file(note.file) then return nil end
+  if note.file and not core.file_info(note.file) then return nil end
   if self:key(base_of(self, note.file), rec.knobs or {}) ~= key then return nil end
   return {
     index = not note.file and knobs.index(self.space, rec.knobs or {}) or nil, note = note.note,
