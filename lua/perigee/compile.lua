@@ -43,6 +43,21 @@ local function tool_of(lang)
   return (lang == "rust" or lang == "triton") and require("perigee.lang." .. lang) or nil
 end
 
+--- The files beside a source that belong to it: what it includes, or its modules.
+-- @treturn table list of {path, text}
+function compile.beside(source, path, lang)
+  local tool = tool_of(lang)
+  if not tool then return lang == "cuda" and compile.included(source, path) or {} end
+  local list = {}
+  for _, file in ipairs(tool.sources(source, path)) do
+    local where = files.join(files.dirname(path), file.name)
+    if file.name ~= files.basename(path) then
+      list[#list + 1] = { path = where, text = file.text }
+    end
+  end
+  return list
+end
+
 --- SHA-256 of a source with the files it includes: what committed PTX was made from.
 function compile.digest(source, path)
   local tool = tool_of(impl.LANGUAGES[files.extension(path)])

@@ -106,6 +106,13 @@ local function add_success(rec, arm, gpu_clock)
   if not gpu_clock then rec.sim_wall_us = arm.wall_us end
 end
 
+-- The file of the PTX that stood in for the source; nil when the source was compiled.
+local function committed_of(arm)
+  local shown = arm.built and arm.built.committed
+  if not shown or core.file_info(shown) then return shown end
+  return files.join(core.home or ".", shown)
+end
+
 -- What it takes to run the very same again: sources by their SHA-256, options, plan, inputs.
 local function add_origin(rec, arm)
   rec.kind, rec.input_seed = arm.kind or "run", arm.case.seed
@@ -119,7 +126,7 @@ local function add_origin(rec, arm)
     if option:sub(1, 2) ~= "-I" then options[#options + 1] = option end -- folders of this machine
   end
   rec.options, rec.sources = options, list {}
-  local bundle = sources.of(arm.impl, request.source)
+  local bundle = sources.of(arm.impl, request.source, committed_of(arm))
   for i, source in ipairs(bundle) do rec.sources[i] = { name = source.name, sha = source.sha } end
   return bundle
 end

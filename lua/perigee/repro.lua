@@ -127,7 +127,8 @@ local function restored(task, whole, bundle, folder)
   local path = sources.write(bundle, folder)
   local declared = whole.kind ~= "check" and declared_impl(task, whole.impl)
   if declared then
-    return setmetatable({ path = path }, { __index = impl.resolve(task, declared) })
+    return setmetatable({ path = path, source = bundle[1].text },
+      { __index = impl.resolve(task, declared) })
   end
   if files.is_file(files.join(folder, "plan.lua")) then
     local one = impl.candidate(folder)

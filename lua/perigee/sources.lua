@@ -53,17 +53,20 @@ end
 
 local function others(one, text)
   if one.is_data then return walk(files.dirname(one.where), one.path, {}, 1) end
-  return one.lang == "cuda" and compile.included(text, one.path) or {}
+  return compile.beside(text, one.path, one.lang)
 end
 
 --- The bundle of an implementation or candidate.
 -- @tparam table one what impl.resolve or impl.candidate returned
 -- @tparam[opt] string text of its source, when it has been read
+-- @tparam[opt] string committed path of PTX that was run in place of the source
 -- @treturn table list of {name, sha, text}; the first is the source itself
-function sources.of(one, text)
-  text = text or files.read(one.path)
+function sources.of(one, text, committed)
+  text = text or one.source or files.read(one.path)
   local list = { { path = one.path, text = text } }
   table.move(others(one, text), 1, FILES_MOST, 2, list)
+  local ptx = committed and core.read_file(committed)
+  if ptx then list[#list + 1] = { path = committed, text = ptx } end
   local lists = {}
   for i, file in ipairs(list) do
     lists[i] = parts_of(core.realpath(file.path) or file.path)
