@@ -1,9 +1,10 @@
 // c = a b (task matmul/f32) from tiles in shared memory: a block makes BM x BN elements of c, a
-// thread TM x TN of them, BK columns of a and rows of b at a time. While a tile is being multiplied
-// the next one is on its way to registers; with BUFFERS = 2 it is stored beside the tile in use.
+// thread TM x TN of them, BK columns of a and rows of b at a time. Tiles come by cp.async, which
+// needs no registers; STAGES - 1 of them are on their way while one is multiplied.
 //
-// The lanes of a warp are LM x LN threads; a thread's rows and columns come in fours that lie
-// 4 LM and 4 LN apart, so that 16-byte reads of shared memory meet no bank twice.
+// The lanes of a warp are LM x LN threads, in an order where lanes 2 apart share what they read of
+// a and neighbours what they read of b: then a 16-byte read of shared memory takes the warp 2
+// cycles instead of 4. A thread reads 4 columns of its rows of a at once.
 
 #ifndef BM
 #define BM 128
@@ -11,148 +12,137 @@
 #define BK 16
 #define TM 8
 #define TN 8
-#define BUFFERS 2
+#define STAGES 2
+#define PER_SM 2
 #endif
 
 constexpr int LM = 4, LN = 8;           // lanes of a warp
 constexpr int WARPS_N = BN / (TN * LN); // warps across
 constexpr int THREADS = (BM / TM) * (BN / TN);
-constexpr int BLOCKS = TM * TN * THREADS <= 128 * 128 ? 2 : 1; // on a multiprocessor, at least
-constexpr int STRIDE_A = BM + 4, STRIDE_B = BN;                // a is kept transposed
-constexpr int TILE_A = BK * STRIDE_A, TILE = TILE_A + BK * STRIDE_B;
+constexpr int STRIDE_A = BK + 4, STRIDE_B = BN; // 4 more: rows of a begin in different banks
+constexpr int TILE_A = BM * STRIDE_A, TILE = TILE_A + BK * STRIDE_B;
 constexpr int FOURS_A = BM * BK / 4 / THREADS, FOURS_B = BK * BN / 4 / THREADS; // a thread loads
 constexpr int GROUP = 8; // rows of tiles that are worked on together, to find b in the L2 cache
 
-static_assert(TM % 4 == 0 && TN % 4 == 0 && BK % 4 == 0, "loads are of four elements");
+static_assert(TN % 4 == 0 && BK % 4 == 0, "loads are of four elements");
 static_assert(BM % (TM * LM) == 0 && BN % (TN * LN) == 0, "warps must fill the tile");
 static_assert(FOURS_A * 4 * THREADS == BM * BK && FOURS_B * 4 * THREADS == BK * BN,
               "threads must share the loads evenly");
 
-// Four elements of a row from `column` on; 0 for what lies outside.
+__device__ inline void copy_async(float *to, const float *from) {
+  asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"l"(__cvta_generic_to_shared(to)),
+               "l"(from)
+               : "memory");
+}
+
+__device__ inline void commit() {
+  asm volatile("cp.async.commit_group;" ::: "memory");
+}
+
+// Until at most STAGES - 2 groups of this thread are under way.
+__device__ inline void wait() {
+  asm volatile("cp.async.wait_group %0;" ::"n"(STAGES - 2) : "memory");
+}
+
+// Four elements of a row to shared memory; 0 for what lies outside.
 template <bool INSIDE>
-__device__ inline float4 load4(const float *matrix, int row, int column, int rows, int columns) {
+__device__ inline void bring(float *to, const float *matrix, int row, int column, int rows,
+                             int columns) {
   const float *from = matrix + (size_t)row * columns + column;
-  if (INSIDE) return *reinterpret_cast<const float4 *>(from);
-  float4 v = make_float4(0, 0, 0, 0);
-  if (row >= rows) return v;
-  if (column < columns) v.x = from[0];
-  if (column + 1 < columns) v.y = from[1];
-  if (column + 2 < columns) v.z = from[2];
-  if (column + 3 < columns) v.w = from[3];
-  return v;
+  if (INSIDE) return copy_async(to, from);
+  for (int i = 0; i < 4; i++) to[i] = row < rows && column + i < columns ? from[i] : 0.0f;
 }
 
 template <bool INSIDE>
-__device__ inline void store4(float *matrix, int row, int column, int rows, int columns, float4 v) {
+__device__ inline void bring_tile(float *tile, const float *a, const float *b, int row, int column,
+                                  int depth, int m, int n, int k) {
+#pragma unroll
+  for (int i = 0; i < FOURS_A; i++) {
+    int four = threadIdx.x + i * THREADS, y = four / (BK / 4), x = four % (BK / 4) * 4;
+    bring<INSIDE>(tile + y * STRIDE_A + x, a, row + y, depth + x, m, k);
+  }
+#pragma unroll
+  for (int i = 0; i < FOURS_B; i++) {
+    int four = threadIdx.x + i * THREADS, y = four / (BN / 4), x = four % (BN / 4) * 4;
+    bring<INSIDE>(tile + TILE_A + y * STRIDE_B + x, b, depth + y, column + x, k, n);
+  }
+}
+
+__device__ inline float4 read4(const float *from) {
+  return *reinterpret_cast<const float4 *>(from);
+}
+
+__device__ inline float component(const float4 &v, int i) {
+  return i == 0 ? v.x : i == 1 ? v.y : i == 2 ? v.z : v.w;
+}
+
+__device__ inline void multiply_tile(float (&sum)[TM][TN], const float *a, const float *b) {
+#pragma unroll
+  for (int depth = 0; depth < BK; depth += 4) {
+    float4 of_a[TM];
+#pragma unroll
+    for (int i = 0; i < TM; i++) of_a[i] = read4(a + i * LM * STRIDE_A + depth);
+#pragma unroll
+    for (int d = 0; d < 4; d++) {
+      float4 of_b[TN / 4];
+#pragma unroll
+      for (int j = 0; j < TN / 4; j++) of_b[j] = read4(b + (depth + d) * STRIDE_B + j * LN * 4);
+#pragma unroll
+      for (int i = 0; i < TM; i++)
+#pragma unroll
+        for (int j = 0; j < TN; j++)
+          sum[i][j] += component(of_a[i], d) * component(of_b[j / 4], j % 4);
+    }
+  }
+}
+
+template <bool INSIDE>
+__device__ inline void store4(float *matrix, int row, int column, int rows, int columns,
+                              const float *values) {
   float *to = matrix + (size_t)row * columns + column;
   if (INSIDE) {
-    *reinterpret_cast<float4 *>(to) = v;
+    *reinterpret_cast<float4 *>(to) = make_float4(values[0], values[1], values[2], values[3]);
     return;
   }
-  if (row >= rows) return;
-  if (column < columns) to[0] = v.x;
-  if (column + 1 < columns) to[1] = v.y;
-  if (column + 2 < columns) to[2] = v.z;
-  if (column + 3 < columns) to[3] = v.w;
+#pragma unroll
+  for (int i = 0; i < 4; i++)
+    if (row < rows && column + i < columns) to[i] = values[i];
 }
-
-// What a thread brings of the next tile.
-struct Staged {
-  float4 a[FOURS_A], b[FOURS_B];
-
-  template <bool INSIDE>
-  __device__ void load(const float *from_a, const float *from_b, int row, int column, int depth,
-                       int m, int n, int k) {
-#pragma unroll
-    for (int i = 0; i < FOURS_A; i++) {
-      int four = threadIdx.x + i * THREADS;
-      a[i] = load4<INSIDE>(from_a, row + four / (BK / 4), depth + four % (BK / 4) * 4, m, k);
-    }
-#pragma unroll
-    for (int i = 0; i < FOURS_B; i++) {
-      int four = threadIdx.x + i * THREADS;
-      b[i] = load4<INSIDE>(from_b, depth + four / (BN / 4), column + four % (BN / 4) * 4, k, n);
-    }
-  }
-
-  __device__ void store(float *tile) const {
-#pragma unroll
-    for (int i = 0; i < FOURS_A; i++) {
-      int four = threadIdx.x + i * THREADS;
-      float *to = tile + four % (BK / 4) * 4 * STRIDE_A + four / (BK / 4);
-      to[0] = a[i].x;
-      to[STRIDE_A] = a[i].y;
-      to[2 * STRIDE_A] = a[i].z;
-      to[3 * STRIDE_A] = a[i].w;
-    }
-#pragma unroll
-    for (int i = 0; i < FOURS_B; i++) {
-      int four = threadIdx.x + i * THREADS;
-      float *to = tile + TILE_A + four / (BN / 4) * STRIDE_B + four % (BN / 4) * 4;
-      *reinterpret_cast<float4 *>(to) = b[i];
-    }
-  }
-};
-
-// One row of a tile of a and of b, as a thread needs it.
-struct Fragment {
-  float a[TM], b[TN];
-
-  __device__ void load(const float *tile, int row, int column, int depth) {
-#pragma unroll
-    for (int i = 0; i < TM; i += 4)
-      *reinterpret_cast<float4 *>(a + i) =
-          *reinterpret_cast<const float4 *>(tile + depth * STRIDE_A + row + i * LM);
-#pragma unroll
-    for (int j = 0; j < TN; j += 4)
-      *reinterpret_cast<float4 *>(b + j) =
-          *reinterpret_cast<const float4 *>(tile + TILE_A + depth * STRIDE_B + column + j * LN);
-  }
-};
 
 template <bool INSIDE>
 __device__ inline void make_tile(const float *a, const float *b, float *c, int m, int n, int k,
                                  int first_row, int first_column, float *shared) {
   int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
-  int row = warp / WARPS_N * (TM * LM) + lane / LN * 4;
-  int column = warp % WARPS_N * (TN * LN) + lane % LN * 4;
+  int row = warp / WARPS_N * (TM * LM) + (lane / 16 * 2 + lane % 2);
+  int column = warp % WARPS_N * (TN * LN) + lane / 2 % 8 * 4;
   float sum[TM][TN] = {};
-  Staged staged;
-  staged.template load<INSIDE>(a, b, first_row, first_column, 0, m, n, k);
-  staged.store(shared);
-  __syncthreads();
-  float *tile = shared;
-  for (int depth = BK;; depth += BK) {
-    bool more = depth < k;
-    if (more) staged.template load<INSIDE>(a, b, first_row, first_column, depth, m, n, k);
-    Fragment fragment[2];
-    fragment[0].load(tile, row, column, 0);
-#pragma unroll(INSIDE ? BK : 2)
-    for (int d = 0; d < BK; d++) {
-      if (d + 1 < BK) fragment[(d + 1) % 2].load(tile, row, column, d + 1);
-#pragma unroll
-      for (int i = 0; i < TM; i++)
-#pragma unroll
-        for (int j = 0; j < TN; j++) sum[i][j] += fragment[d % 2].a[i] * fragment[d % 2].b[j];
-    }
-    if (!more) break;
-    if (BUFFERS == 1)
-      __syncthreads();
-    else
-      tile = tile == shared ? shared + TILE : shared;
-    staged.store(tile);
-    __syncthreads();
+  for (int stage = 0; stage < STAGES - 1; stage++) {
+    if (stage * BK < k)
+      bring_tile<INSIDE>(shared + stage * TILE, a, b, first_row, first_column, stage * BK, m, n, k);
+    commit();
+  }
+  int now = 0, next = STAGES - 1;
+  for (int depth = 0; depth < k; depth += BK) {
+    wait();
+    __syncthreads(); // this tile is there for all, and all are done with the one before
+    int ahead = depth + (STAGES - 1) * BK;
+    if (ahead < k)
+      bring_tile<INSIDE>(shared + next * TILE, a, b, first_row, first_column, ahead, m, n, k);
+    commit();
+    const float *tile = shared + now * TILE;
+    multiply_tile(sum, tile + row * STRIDE_A, tile + TILE_A + column);
+    now = now + 1 == STAGES ? 0 : now + 1;
+    next = next + 1 == STAGES ? 0 : next + 1;
   }
 #pragma unroll
   for (int i = 0; i < TM; i++)
 #pragma unroll
     for (int j = 0; j < TN; j += 4)
-      store4<INSIDE>(c, first_row + row + i / 4 * 4 * LM + i % 4, first_column + column + j * LN, m,
-                     n, make_float4(sum[i][j], sum[i][j + 1], sum[i][j + 2], sum[i][j + 3]));
+      store4<INSIDE>(c, first_row + row + i * LM, first_column + column + j * LN, m, n, sum[i] + j);
 }
 
 // A grid of one dimension, in the order: GROUP rows of tiles, column by column.
-extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
+extern "C" __global__ void __launch_bounds__(THREADS, PER_SM)
     matmul(const float *a, const float *b, float *c, int m, int n, int k) {
   extern __shared__ float4 memory[];
   int tiles_m = (m + BM - 1) / BM, tiles_n = (n + BN - 1) / BN;
