@@ -45,14 +45,33 @@ local LATER = {
 -- pg.task reports the place of its call: the function itself, not a wrapper.
 LATER.task = { "perigee.task", "new" }
 
+local function all_names()
+  local seen, names = {}, {}
+  for _, known in ipairs { pg, LATER } do
+    for name in next, known do
+      if not seen[name] then names[#names + 1] = name end
+      seen[name] = true
+    end
+  end
+  table.sort(names)
+  return names
+end
+
+-- All names in order, loaded by now or not.
+local function each(_)
+  local names, i = all_names(), 0
+  return function()
+    i = i + 1
+    if names[i] then return names[i], pg[names[i]] end
+  end
+end
+
 return setmetatable(pg, {
+  __pairs = each,
   __index = function(_, name)
     local where = LATER[name]
     if not where then
-      local names = {}
-      for known in pairs(pg) do names[#names + 1] = known end
-      for known in pairs(LATER) do names[#names + 1] = known end
-      table.sort(names)
+      local names = all_names()
       core.error("not_found", ("perigee has no '%s'"):format(tostring(name)),
         require("perigee.suggest").hint(tostring(name), names, "names"))
     end
