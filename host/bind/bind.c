@@ -180,6 +180,7 @@ int luaopen_perigee_core(lua_State *L) {
   pg_bind_compare(L);
   pg_bind_pattern(L);
   pg_bind_rows(L);
+  pg_bind_distribution(L);
   pg_bind_json(L);
   pg_bind_data(L);
   pg_bind_sys(L);

@@ -41,6 +41,7 @@ void pg_bind_arith(lua_State *L);   /* operators of arrays */
 void pg_bind_compare(lua_State *L); /* compare, statistics, random numbers, hash */
 void pg_bind_pattern(lua_State *L); /* what wrong elements have in common */
 void pg_bind_rows(lua_State *L);    /* rows as sets, order, permutations */
+void pg_bind_distribution(lua_State *L);
 void pg_bind_json(lua_State *L);
 void pg_bind_data(lua_State *L); /* data written as Lua by strangers */
 void pg_bind_sys(lua_State *L);

@@ -23,7 +23,7 @@ local pg = {
   ratio = core.ratio, product = core.product,
   compare_rows = core.compare_rows, duplicate_rows = core.duplicate_rows,
   first_unsorted = core.first_unsorted, check_permutation = core.check_permutation,
-  gather = core.gather,
+  gather = core.gather, test_draws = core.test_draws, repeated_windows = core.repeated_windows,
   error = core.error, sha256 = core.sha256,
   json = { encode = core.json_encode, decode = core.json_decode, array = core.json_array,
     null = core.null },
