@@ -13,6 +13,7 @@ local COMMANDS = {
   { "tune", "search the knobs of an implementation for the fastest configuration" },
   { "compare", "two sets of records side by side, with intervals; a regression exits 1" },
   { "repro", "run one record again from what it stores: source, plan, parameters, seed" },
+  { "query", "what the results store holds; JSONL out and in" },
   { "list", "the catalogue of tasks" },
   { "describe", "everything one needs to write a candidate for a task" },
   { "new", "write a task or a validator to start from" },

@@ -197,7 +197,8 @@ local function impl_list(task)
   local list = core.json_array {}
   for i, impl in ipairs(task.impls) do
     list[i] = { name = impl.name, lang = impl[1] or impl.lang, file = impl[2] or impl.file,
-      doc = impl.doc, only = impl.only and params.only_text(impl.only) or nil }
+      doc = impl.doc, only = impl.only and params.only_text(impl.only) or nil,
+      knobs = impl.knobs, where = impl.where }
   end
   return list
 end

@@ -3,6 +3,7 @@
 
 local columns = require "perigee.columns"
 local describe = require "perigee.describe"
+local params = require "perigee.params"
 local units = require "perigee.units"
 
 local text = {}
@@ -148,6 +149,19 @@ local function say_judging(d, out)
   end
 end
 
+-- The knobs of an implementation, each with its values, the default first.
+local function say_knobs(impl, out)
+  local parts = {}
+  for _, name in ipairs(params.names(impl.knobs or {})) do
+    local values = {}
+    for i, value in ipairs(impl.knobs[name]) do values[i] = tostring(value) end
+    parts[#parts + 1] = ("%s = %s"):format(name, table.concat(values, " | "))
+  end
+  if #parts == 0 then return end
+  say_wrapped(out, "  ", ("knobs of %s (--knob NAME=VALUE, perigee tune): "):format(impl.name)
+    .. table.concat(parts, ", "))
+end
+
 local function say_impls(d, out)
   if #d.impls == 0 then return end
   section(out, "Implementations that come with it")
@@ -159,6 +173,7 @@ local function say_impls(d, out)
   end
   say_table(out, { { title = "name" }, { title = "language" }, { title = "file" },
     { title = "" } }, rows)
+  for _, impl in ipairs(d.impls) do say_knobs(impl, out) end
 end
 
 --- Print the description.

@@ -157,6 +157,14 @@ return {
   lu.assertEquals(#records((tune(("%s %s --json"):format(path, TASK), db))), 0)
 end
 
+function TestTune:test_the_pipeline_of_the_readme()
+  local text = core.read_file("lua/README.md")
+  core.write_file(folder .. "/readme.lua", text:match("```lua\n(%-%- the neighbours.-)```"))
+  local said, status = tune(("%s/readme.lua %s"):format(folder, TASK), fresh_store())
+  lu.assertEquals(status, 0)
+  lu.assertStrMatches(said, ".*\n +992 +2.452x +BLOCK=256 UNROLL=8\n.*")
+end
+
 function TestTune:test_a_pipeline_may_bring_sources()
   local path = folder .. "/sources.lua"
   shell(("sed 's/a \\* x\\[i + k\\]/x[i + k] * a/' tests/tune/scale.cu > %s/other.cu"):format(

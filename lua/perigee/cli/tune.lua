@@ -3,7 +3,6 @@
 
 local core = require "perigee.core"
 local common = require "perigee.cli.common"
-local errors = require "perigee.errors"
 local device = require "perigee.device"
 local errors = require "perigee.errors"
 local impl = require "perigee.impl"
