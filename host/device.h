@@ -56,11 +56,23 @@ typedef struct pg_kernel_info {
 typedef struct pg_launch {
   pg_kernel *kernel;
   uint32_t grid[3], block[3];
-  uint32_t shared; /* dynamic shared memory, bytes */
+  uint32_t cluster[3]; /* blocks of a cluster; all 0: as the kernel says */
+  uint32_t shared;     /* dynamic shared memory, bytes */
   bool cooperative;
   const void *params; /* packed argument bytes, laid out as pg_kernel_info.params says */
   size_t param_bytes;
 } pg_launch;
+
+enum { PG_TENSOR_RANK_MAX = 5, PG_TENSOR_MAP_BYTES = 128 };
+
+/* How a kernel's tensor copies see a buffer: the argument that CUDA calls a CUtensorMap. */
+typedef struct pg_tensor {
+  int scalar; /* pg_scalar of dtype.h */
+  int rank;
+  uint64_t shape[PG_TENSOR_RANK_MAX]; /* row-major and dense: the last index runs fastest */
+  uint32_t box[PG_TENSOR_RANK_MAX];   /* what one copy moves */
+  int swizzle;                        /* bytes: 0, 32, 64 or 128 */
+} pg_tensor;
 
 /* Why the last kernel stopped. */
 typedef enum pg_fault_kind {
@@ -229,6 +241,10 @@ typedef struct pg_device_ops {
   /* These bytes are to count as never written: a kernel that reads them before it writes them has a
    * fault (sim:check; scratch memory, poison). NULL where nobody would notice. */
   pg_code (*forget)(pg_device *, pg_ptr start, size_t bytes, pg_error *);
+
+  /* Write the PG_TENSOR_MAP_BYTES of a tensor map of memory at `at`. NULL where kernels have no
+   * tensor copies. */
+  pg_code (*tensor_map)(pg_device *, pg_ptr at, const pg_tensor *, void *out, pg_error *);
 
   /* Clock and temperature through NVML. Fields are -1 where unknown. */
   void (*health)(pg_device *, struct pg_health *);

@@ -129,6 +129,7 @@ static const pg_device_ops cuda_ops = {
     .limit = cuda_limit,
     .stream_new = pg_cuda_stream_new,
     .stream_sync = pg_cuda_stream_sync,
+    .tensor_map = pg_cuda_tensor_map,
     .stream_free = pg_cuda_stream_free,
     .event_new = pg_cuda_event_new,
     .event_record = pg_cuda_event_record,

@@ -7,6 +7,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "../error.h"
 
@@ -18,6 +19,26 @@ typedef struct CUmod_st *CUmodule;
 typedef struct CUfunc_st *CUfunction;
 typedef struct CUstream_st *CUstream;
 typedef struct CUevent_st *CUevent;
+/* Only pointers to these are passed: what they point to is laid out by the structs below. */
+typedef struct CUlaunchConfig_st CUlaunchConfig;
+typedef struct CUtensorMap_st CUtensorMap;
+
+typedef struct cu_launch_attribute { /* CUlaunchAttribute */
+  unsigned id;
+  char pad[4];
+  union {
+    unsigned cluster[3];
+    int cooperative;
+    char bytes[64];
+  } value;
+} cu_launch_attribute;
+
+typedef struct cu_launch_config { /* CUlaunchConfig */
+  unsigned grid[3], block[3], shared;
+  CUstream stream;
+  cu_launch_attribute *attributes;
+  unsigned count;
+} cu_launch_config;
 
 /* CUDA_ERROR_* that are told apart; sticky: the context is lost. */
 /*   name                     number sticky code */
@@ -117,6 +138,10 @@ enum {
   PG_CU_EVENT_DEFAULT = 0,
   PG_CU_EVENT_DISABLE_TIMING = 2,
   PG_CU_HOST_PORTABLE = 1,
+  PG_CU_LAUNCH_ATTRIBUTE_COOPERATIVE = 2,
+  PG_CU_LAUNCH_ATTRIBUTE_CLUSTER = 4,
+  PG_CU_TENSOR_SWIZZLE_32B = 1, /* 64 and 128 bytes follow; 0 is none */
+  PG_CU_TENSOR_PROMOTE_256B = 3,
 };
 
 /* Functions: presence ('!' required, '?' newer than the oldest driver we accept, 11.0), our name,
@@ -178,6 +203,12 @@ enum {
   X('!', LaunchCooperativeKernel, cuLaunchCooperativeKernel,                                       \
     (CUfunction function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x,     \
      unsigned block_y, unsigned block_z, unsigned shared, CUstream stream, void **params))         \
+  X('?', LaunchKernelEx, cuLaunchKernelEx,                                                         \
+    (const CUlaunchConfig *config, CUfunction function, void **params, void **extra))              \
+  X('?', TensorMapEncodeTiled, cuTensorMapEncodeTiled,                                             \
+    (CUtensorMap * map, unsigned type, uint32_t rank, void *at, const uint64_t *shape,             \
+     const uint64_t *strides, const uint32_t *box, const uint32_t *steps, unsigned interleave,     \
+     unsigned swizzle, unsigned promotion, unsigned fill))                                         \
   X('!', StreamCreate, cuStreamCreate, (CUstream * stream, unsigned flags))                        \
   X('!', StreamSynchronize, cuStreamSynchronize, (CUstream stream))                                \
   X('!', StreamDestroy, cuStreamDestroy_v2, (CUstream stream))                                     \

@@ -75,6 +75,26 @@ static cu_result launch_cooperative(pg_cuda *cuda, const pg_launch *l, CUstream 
                                               l->shared, stream, params);
 }
 
+/* A launch with clusters, cooperative or not. */
+static cu_result launch_clusters(pg_cuda *cuda, const pg_launch *l, CUstream stream) {
+  size_t bytes = l->param_bytes;
+  void *extra[] = {(void *)PG_CU_LAUNCH_BUFFER_POINTER, (void *)(uintptr_t)l->params,
+                   (void *)PG_CU_LAUNCH_BUFFER_SIZE, &bytes, (void *)PG_CU_LAUNCH_END};
+  cu_launch_attribute attributes[2] = {
+      {.id = PG_CU_LAUNCH_ATTRIBUTE_CLUSTER,
+       .value.cluster = {l->cluster[0], l->cluster[1], l->cluster[2]}},
+      {.id = PG_CU_LAUNCH_ATTRIBUTE_COOPERATIVE, .value.cooperative = 1}};
+  cu_launch_config config = {.grid = {l->grid[0], l->grid[1], l->grid[2]},
+                             .block = {l->block[0], l->block[1], l->block[2]},
+                             .shared = l->shared,
+                             .stream = stream,
+                             .attributes = attributes,
+                             .count = l->cooperative ? 2 : 1};
+  if (!cuda->driver.LaunchKernelEx) return PG_CU_NOT_SUPPORTED;
+  return cuda->driver.LaunchKernelEx((const CUlaunchConfig *)(const void *)&config,
+                                     l->kernel->function, NULL, bytes ? extra : NULL);
+}
+
 static pg_code explain_launch(pg_cuda *cuda, const pg_launch *launch, cu_result result,
                               pg_error *error) {
   pg_code code = pg_cuda_check(cuda, result, error, launch->kernel->info.name);
@@ -84,6 +104,8 @@ static pg_code explain_launch(pg_cuda *cuda, const pg_launch *launch, cu_result 
   if (result == PG_CU_LAUNCH_OUT_OF_RESOURCES)
     pg_hint(error, "a block needs too many registers (%d a thread) or too much shared memory",
             launch->kernel->info.registers);
+  if (result == PG_CU_INVALID_CLUSTER_SIZE)
+    pg_hint(error, "a cluster has at most 8 blocks, and the grid is a multiple of it");
   /* An argument that the driver rejects is a fault of the launch, not of the caller's C. */
   if (code == PG_INVALID && error) error->code = PG_LAUNCH;
   return code == PG_INVALID ? PG_LAUNCH : code;
@@ -98,8 +120,9 @@ pg_code pg_cuda_launch(pg_device *device, const pg_launch *launch, pg_stream *st
   if (!code) code = allow_shared(cuda, launch, error);
   if (code) return code;
   CUstream handle = stream ? stream->handle : NULL;
-  cu_result result = launch->cooperative ? launch_cooperative(cuda, launch, handle)
-                                         : launch_plain(cuda, launch, handle);
+  cu_result result = launch->cluster[0]    ? launch_clusters(cuda, launch, handle)
+                     : launch->cooperative ? launch_cooperative(cuda, launch, handle)
+                                           : launch_plain(cuda, launch, handle);
   if (result) return explain_launch(cuda, launch, result, error);
   cuda->several = cuda->last && (cuda->several || cuda->last != launch->kernel);
   cuda->last = launch->kernel;

@@ -75,6 +75,9 @@ pg_code pg_cuda_use(pg_cuda *cuda, pg_error *error);
  * one. */
 pg_code pg_cuda_check(pg_cuda *cuda, cu_result result, pg_error *error, const char *doing);
 
+/* tensor.c */
+pg_code pg_cuda_tensor_map(pg_device *, pg_ptr at, const pg_tensor *, void *out, pg_error *);
+
 /* memory.c */
 pg_code pg_cuda_alloc(pg_device *, size_t, pg_ptr *, pg_error *);
 pg_code pg_cuda_free(pg_device *, pg_ptr, pg_error *);

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../dtype.h"
 #include "plan.h"
 #include "request.h"
 
@@ -51,9 +52,80 @@ static pg_code pack_buffer(pg_step *step, const pg_kernel_info *k, int index, co
   if (code) return code;
   int64_t most = (int64_t)buffers->list[buffer].bytes;
   code = pg_opt_integer(arg, "offset", 0, most, &offset, error);
-  step->patches[step->patch_count++] = (pg_patch){p->offset, (int)buffer, (uint64_t)offset};
+  step->patches[step->patch_count++] = (pg_patch){p->offset, (int)buffer, (uint64_t)offset, NULL};
   return code;
 }
+
+/* ---- tensor maps ---- */
+
+/* A list of `rank` integers from 1 to `most`. */
+static pg_code parse_extents(const json_t *arg, const char *key, int *rank, uint64_t most,
+                             uint64_t out[PG_TENSOR_RANK_MAX], pg_error *error) {
+  const json_t *list = NULL;
+  pg_code code = pg_req_list(arg, key, PG_TENSOR_RANK_MAX, &list, error);
+  if (code) return code;
+  int n = (int)json_array_size(list);
+  if (n < 1 || (*rank && n != *rank))
+    return pg_fail(error, PG_INVALID, "\"%s\": expected %d extents, got %d", key, *rank ? *rank : 1,
+                   n);
+  for (int i = 0; i < n; i++) {
+    const json_t *v = json_array_get(list, (size_t)i);
+    json_int_t value = json_integer_value(v);
+    if (!json_is_integer(v) || value < 1 || (uint64_t)value > most)
+      return pg_req_expected(key, "integers in range", v, error);
+    out[i] = (uint64_t)value;
+  }
+  *rank = n;
+  return PG_OK;
+}
+
+static pg_code parse_tensor(const json_t *arg, uint64_t room, pg_tensor *t, pg_error *error) {
+  const char *name = NULL;
+  int64_t swizzle = 0;
+  uint64_t box[PG_TENSOR_RANK_MAX] = {0};
+  pg_dtype dtype = {0};
+  pg_code code = pg_req_string(arg, "dtype", &name, error);
+  if (!code) code = pg_dtype_parse(name, &dtype, error);
+  if (!code) code = parse_extents(arg, "shape", &t->rank, UINT32_MAX, t->shape, error);
+  if (!code) code = parse_extents(arg, "box", &t->rank, 256, box, error);
+  if (!code) code = pg_opt_integer(arg, "swizzle", 0, 128, &swizzle, error);
+  if (code) return code;
+  if (swizzle && swizzle != 32 && swizzle != 64 && swizzle != 128)
+    return pg_fail(error, PG_INVALID, "\"swizzle\": expected 0, 32, 64 or 128, got %lld",
+                   (long long)swizzle);
+  t->scalar = (int)dtype.scalar;
+  t->swizzle = (int)swizzle;
+  uint64_t left = room / dtype.size;
+  for (int i = 0; i < t->rank; i++) {
+    t->box[i] = (uint32_t)box[i];
+    left /= t->shape[i];
+  }
+  if (left == 0) return pg_fail(error, PG_RANGE, "\"shape\": the buffer has fewer elements");
+  return PG_OK;
+}
+
+/* 128 bytes by value, which the device makes of the address of each set. */
+static pg_code pack_tensor(pg_step *step, const pg_kernel_info *k, int index, const json_t *arg,
+                           const pg_buffers *buffers, pg_error *error) {
+  const pg_param *p = &k->params[index];
+  int64_t buffer = 0, offset = 0;
+  if (p->size != PG_TENSOR_MAP_BYTES || (p->kind != 'b' && p->kind != '?'))
+    return wrong_kind(k, index, "a tensor map", error);
+  if (!buffers->device->ops->tensor_map)
+    return pg_fail(error, PG_UNSUPPORTED, "tensor maps need a GPU: the simulator has none");
+  pg_code code = pg_req_known(arg, "tensor_map dtype shape box swizzle offset", error);
+  if (!code) code = pg_req_integer(arg, "tensor_map", 0, buffers->count - 1, &buffer, error);
+  if (code) return code;
+  uint64_t bytes = buffers->list[buffer].bytes;
+  code = pg_opt_integer(arg, "offset", 0, (int64_t)bytes, &offset, error);
+  if (code) return code;
+  pg_tensor *tensor = calloc(1, sizeof *tensor);
+  if (!tensor) return pg_fail(error, PG_MEMORY, "no memory for a tensor map");
+  step->patches[step->patch_count++] = (pg_patch){p->offset, (int)buffer, (uint64_t)offset, tensor};
+  return parse_tensor(arg, bytes - (uint64_t)offset, tensor, error);
+}
+
+/* ---- numbers ---- */
 
 static pg_code pack_float(uint8_t *to, const pg_kernel_info *k, int index, double value,
                           pg_error *error) {
@@ -112,6 +184,7 @@ static pg_code pack_arg(pg_step *step, const pg_kernel_info *k, int index, const
   const json_t *u = json_object_get(arg, "u");
   uint64_t bits;
   double value;
+  if (json_object_get(arg, "tensor_map")) return pack_tensor(step, k, index, arg, buffers, error);
   if (!json_is_object(arg) || json_object_size(arg) != (json_object_get(arg, "offset") ? 2 : 1))
     return pg_fail(error, PG_INVALID,
                    "argument #%d: expected one of {\"buffer\"}, {\"i\"}, {\"f\"}, "

@@ -53,11 +53,13 @@ static pg_code parse_launch(const context *c, const json_t *json, pg_step *step,
   int64_t shared = 0;
   pg_kernel_info info = {0};
   step->kind = PG_STEP_LAUNCH;
-  pg_code code = pg_req_known(json, "launch grid block shared cooperative args", error);
+  pg_code code = pg_req_known(json, "launch grid block shared cooperative cluster args", error);
   if (!code) code = pg_req_string(json, "launch", &name, error);
   if (!code) code = find_kernel(c, name, step, &info, error);
   if (!code) code = parse_dimensions(json, "grid", step->launch.grid, error);
   if (!code) code = parse_dimensions(json, "block", step->launch.block, error);
+  if (!code && json_object_get(json, "cluster"))
+    code = parse_dimensions(json, "cluster", step->launch.cluster, error);
   if (!code) code = pg_opt_integer(json, "shared", 0, UINT32_MAX, &shared, error);
   if (!code) code = pg_opt_bool(json, "cooperative", &step->launch.cooperative, error);
   if (!code) code = pg_req_list(json, "args", 4096, &args, error);
@@ -201,8 +203,10 @@ pg_code pg_plan_parse(pg_plan *plan, const json_t *request, pg_device *device, p
 
 void pg_plan_free(pg_plan *plan) {
   for (size_t i = 0; i < plan->count; i++) {
-    free(plan->steps[i].params);
-    free(plan->steps[i].patches);
+    pg_step *s = &plan->steps[i];
+    for (int k = 0; s->patches && k < s->patch_count; k++) free(s->patches[k].tensor);
+    free(s->params);
+    free(s->patches);
     pg_plan_free(&plan->steps[i].body);
   }
   free(plan->steps);
@@ -233,8 +237,14 @@ static pg_code enqueue(pg_step *s, const pg_buffers *buffers, int set, pg_error 
   pg_device *d = buffers->device;
   pg_stream *stream = buffers->stream;
   for (int i = 0; i < s->patch_count; i++) {
-    pg_ptr address = pg_buffers_at(buffers, s->patches[i].buffer, set) + s->patches[i].offset;
-    memcpy(s->params + s->patches[i].at, &address, sizeof address);
+    const pg_patch *p = &s->patches[i];
+    pg_ptr address = pg_buffers_at(buffers, p->buffer, set) + p->offset;
+    pg_code code = PG_OK;
+    if (p->tensor)
+      code = d->ops->tensor_map(d, address, p->tensor, s->params + p->at, error);
+    else
+      memcpy(s->params + p->at, &address, sizeof address);
+    if (code) return code;
   }
   if (s->kind == PG_STEP_LAUNCH) return d->ops->launch(d, &s->launch, stream, error);
   if (s->bytes == 0) return PG_OK;

@@ -18,11 +18,13 @@ typedef enum pg_step_kind {
   PG_STEP_REPEAT
 } pg_step_kind;
 
-/* Where the address of a buffer goes in the packed arguments: it differs from set to set. */
+/* Where the address of a buffer goes in the packed arguments, or a tensor map made of it: they
+ * differ from set to set. */
 typedef struct pg_patch {
   uint32_t at;
   int buffer;
   uint64_t offset;
+  pg_tensor *tensor; /* NULL: the address itself */
 } pg_patch;
 
 struct pg_step;

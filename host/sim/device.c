@@ -328,6 +328,9 @@ static pg_code check_shape(const pg_launch *launch, const sim_func *f, pg_error 
   uint64_t threads = (uint64_t)b[0] * b[1] * b[2];
   uint64_t shared = static_shared(f) + launch->shared;
   const uint32_t *req = f->source->reqntid, *max = f->source->maxntid;
+  if ((uint64_t)launch->cluster[0] * launch->cluster[1] * launch->cluster[2] > 1)
+    return pg_fail(error, PG_UNSUPPORTED, "kernel %s: the simulator has no clusters of blocks",
+                   name);
   if (!g[0] || !g[1] || !g[2] || g[0] > INT32_MAX || g[1] > 65535 || g[2] > 65535) {
     pg_fail(error, PG_LAUNCH, "kernel %s: a grid of %u x %u x %u blocks", name, g[0], g[1], g[2]);
     return pg_hint(error, "each side is at least 1, and at most 2147483647, 65535, 65535");

@@ -112,6 +112,62 @@ local function buffer_with_offset(value, what, context)
   return { buffer = buffer.index, offset = offset }
 end
 
+-- ---- tensor maps ----
+
+local TENSOR_FIELDS = { tensor_map = true, dtype = true, shape = true, box = true, swizzle = true,
+  offset = true }
+
+local function whole(value, what, low, high, context)
+  local number = expression.eval(value, context.env, what, context.where)
+  local integer = math.tointeger(number)
+  if not integer or integer < low or integer > high then
+    core.error("range", ("%s is %s: expected an integer from %d to %d"):format(what, number, low,
+      high), nil, context.where)
+  end
+  return integer
+end
+
+local function extents(list, what, high, context)
+  if type(list) ~= "table" or #list < 1 or #list > 5 then
+    core.error("invalid", ("%s: expected a list of 1 to 5 extents"):format(what),
+      'write shape = { "m", "k" }, box = { 128, 64 }', context.where)
+  end
+  local result = core.json_array {}
+  for i, extent in ipairs(list) do result[i] = whole(extent, what, 1, high, context) end
+  return result
+end
+
+-- { tensor_map = "buffer", shape =, box =, swizzle =, dtype =, offset = }: what CUDA's tensor
+-- copies (cp.async.bulk.tensor) need to know of a buffer, a CUtensorMap by value.
+local function tensor_map(value, what, context)
+  for key in pairs(value) do
+    if not TENSOR_FIELDS[key] then
+      core.error("invalid", ("%s: unknown field '%s'"):format(what, tostring(key)),
+        suggest.hint(tostring(key), arguments.names(TENSOR_FIELDS), "fields"), context.where)
+    end
+  end
+  local buffer = context.buffers[value.tensor_map]
+  if not buffer then
+    core.error("not_found", ("%s: no buffer '%s'"):format(what, tostring(value.tensor_map)),
+      suggest.hint(tostring(value.tensor_map), arguments.names(context.buffers), "buffers"),
+      context.where)
+  end
+  local shape = extents(value.shape or buffer.shape, what .. ", shape", (1 << 32) - 1, context)
+  local box = extents(value.box, what .. ", box", 256, context)
+  if #shape ~= #box then
+    core.error("invalid", ("%s: the shape has %d extents, the box %d"):format(what, #shape, #box),
+      "a box is the part of the shape that one copy moves", context.where)
+  end
+  return {
+    tensor_map = buffer.index, dtype = value.dtype or buffer.dtype_name, shape = shape, box = box,
+    swizzle = value.swizzle and whole(value.swizzle, what .. ", swizzle", 0, 128, context) or 0,
+    offset = value.offset and whole(value.offset, what .. ", offset", 0, buffer.bytes, context)
+      or 0,
+  }
+end
+
+-- ---- arguments of a list ----
+
 -- A scalar given by its name or as an expression.
 local function computed(text, what, context)
   if context.env[text] ~= nil then return context.env[text] end
@@ -126,6 +182,9 @@ end
 -- = bytes }.
 local function listed_argument(value, index, param, context)
   local what = ("argument #%d"):format(index)
+  if type(value) == "table" and value.tensor_map ~= nil then
+    return tensor_map(value, what, context)
+  end
   if type(value) == "table" then return buffer_with_offset(value, what, context) end
   if type(value) == "string" then
     local buffer = context.buffers[value]

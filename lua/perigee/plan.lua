@@ -20,7 +20,7 @@ local KINDS = {
   { "memset", { memset = true, byte = true, bytes = true, offset = true } },
   { "copy", { copy = true, bytes = true } },
   { "grid", { kernel = true, grid = true, block = true, shared = true, cooperative = true,
-    args = true } },
+    cluster = true, args = true } },
 }
 
 local function fail(context, hint, text, ...)
@@ -141,7 +141,20 @@ local function mapped_launch(step, entry, context)
   if not map then return step end
   local grid = context.impl.launch and step.grid or map.grid or step.grid
   return { grid = grid, block = 32 * map.num_warps, shared = map.shared, args = step.args,
-    cooperative = step.cooperative, names = not step.args and map.args or nil }
+    cooperative = step.cooperative, cluster = step.cluster,
+    names = not step.args and map.args or nil }
+end
+
+local function cluster_of(value, grid, title, context)
+  local cluster, empty = extents(value, "cluster of " .. title, context)
+  for i, extent in ipairs(cluster) do
+    if empty or grid[i] % extent ~= 0 then
+      core.error("range", ("%s: a grid of {%s} in clusters of {%s}"):format(title,
+        table.concat(grid, ", "), table.concat(cluster, ", ")),
+        "each side of the grid is a multiple of the cluster's", context.where)
+    end
+  end
+  return core.json_array(cluster)
 end
 
 local function launch_step(step, path, context)
@@ -159,6 +172,7 @@ local function launch_step(step, path, context)
   end
   return {
     launch = entry, grid = core.json_array(grid), block = core.json_array(block),
+    cluster = step.cluster and cluster_of(step.cluster, grid, title, context) or nil,
     shared = integer(step.shared, "shared of " .. title, 0, U32_MOST, context) or 0,
     cooperative = cooperative,
     args = step.names and arguments.mapped(step.names, declared, context)

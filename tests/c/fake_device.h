@@ -50,7 +50,7 @@ typedef struct fake {
 struct pg_kernel {
   const char *name;
   const char *params; /* p pointer, c i l integers of 1, 4, 8 bytes, f d floats, q 8 bytes of
-                         unknown kind */
+                         unknown kind, T 128 bytes */
   void (*run)(fake *, const uint8_t *);
 };
 
@@ -134,6 +134,12 @@ static void fake_reach(fake *f, const uint8_t *params) {
   if (count) count[0] = ++count[1] >= fake_int(params, 8);
 }
 
+/* tensor(map): what the map says of itself goes to the memory that it maps. */
+static void fake_tensor(fake *f, const uint8_t *params) {
+  int *to = fake_access(f, fake_arg(params, 0), 4 * sizeof *to);
+  if (to) memcpy(to, params + 8, 4 * sizeof *to);
+}
+
 static void fake_nothing(fake *f, const uint8_t *params) {
   (void)f;
   (void)params;
@@ -205,6 +211,7 @@ static struct pg_kernel fake_kernels[] = {
     {"trap", "", fake_trap},       {"crash", "", fake_crash},       {"hang", "", fake_hang},
     {"quit", "", fake_quit},       {"print", "i", fake_print},      {"breed", "", fake_breed},
     {"opaque", "q", fake_nothing}, {"doze", "", fake_doze},         {"reach", "pi", fake_reach},
+    {"tensor", "T", fake_tensor},
 };
 
 enum { FAKE_KERNELS = sizeof fake_kernels / sizeof *fake_kernels };
@@ -348,8 +355,9 @@ static pg_code fake_kernel_info(pg_device *d, pg_kernel *kernel, pg_kernel_info 
   (void)error;
   snprintf(info->name, sizeof info->name, "%s", kernel->name);
   for (const char *p = kernel->params; *p; p++) {
-    uint32_t size = *p == 'c' ? 1 : strchr("if", *p) ? 4 : 8;
-    char kind = *p == 'p' ? 'p' : *p == 'q' ? '?' : strchr("fd", *p) ? 'f' : 'i';
+    uint32_t size = *p == 'c' ? 1 : *p == 'T' ? 128 : strchr("if", *p) ? 4 : 8;
+    char kind = strchr("pqT", *p) ? *p : strchr("fd", *p) ? 'f' : 'i';
+    if (kind == 'q' || kind == 'T') kind = kind == 'q' ? '?' : 'b';
     info->param_bytes = (info->param_bytes + size - 1) / size * size;
     info->params[info->param_count++] = (pg_param){info->param_bytes, size, kind};
     info->param_bytes += size;
@@ -457,6 +465,19 @@ static void fake_health(pg_device *d, pg_health *health) {
   *health = (pg_health){1980, 3201, 41, 250000, 0};
 }
 
+/* Address, element type, rank, sum of the sides of shape and box, swizzle. */
+static pg_code fake_tensor_map(pg_device *d, pg_ptr at, const pg_tensor *t, void *out,
+                               pg_error *error) {
+  (void)d;
+  (void)error;
+  int facts[4] = {t->scalar, t->rank, 0, t->swizzle};
+  for (int i = 0; i < t->rank; i++) facts[2] += (int)t->shape[i] * 1000 + (int)t->box[i];
+  memset(out, 0, PG_TENSOR_MAP_BYTES);
+  memcpy(out, &at, sizeof at);
+  memcpy((char *)out + sizeof at, facts, sizeof facts);
+  return PG_OK;
+}
+
 static pg_code fake_info(pg_device *d, pg_device_info *info, pg_error *error) {
   fake *f = fake_of(d);
   (void)error;
@@ -508,6 +529,7 @@ static const pg_device_ops fake_ops = {
     .event_elapsed = fake_event_elapsed,
     .event_free = fake_event_free,
     .health = fake_health,
+    .tensor_map = fake_tensor_map,
 };
 
 /* "fake", "fake:gpu", "fake:small" (1 MiB of memory); anything else opens a real device. */

@@ -15,6 +15,7 @@
 #include <string.h>
 
 #include "cuda/state.h"
+#include "dtype.h"
 
 /* ---- the pretended driver ---- */
 
@@ -51,7 +52,8 @@ static struct {
   size_t limit; /* bytes that one allocation may have */
   unsigned char params[256];
   size_t param_bytes;
-  unsigned grid[3], block[3], shared;
+  unsigned grid[3], block[3], shared, cluster[3];
+  bool cooperative;
   double clock_ms;
   pthread_mutex_t lock;
 } fake;
@@ -321,6 +323,33 @@ static cu_result cuLaunchCooperativeKernel(CUfunction f, unsigned gx, unsigned g
   memcpy(fake.params + 20, params[3], 4);
   fake.param_bytes = 24;
   return ran(f, gx, gy, gz, bx, by, bz, shared);
+}
+static cu_result cuLaunchKernelEx(const CUlaunchConfig *config, CUfunction f, void **params,
+                                  void **extra) {
+  const cu_launch_config *c = (const void *)config;
+  fake.cooperative = false;
+  memset(fake.cluster, 0, sizeof fake.cluster);
+  for (unsigned i = 0; i < c->count; i++) {
+    if (c->attributes[i].id == PG_CU_LAUNCH_ATTRIBUTE_CLUSTER)
+      memcpy(fake.cluster, c->attributes[i].value.cluster, sizeof fake.cluster);
+    if (c->attributes[i].id == PG_CU_LAUNCH_ATTRIBUTE_COOPERATIVE)
+      fake.cooperative = c->attributes[i].value.cooperative;
+  }
+  if (fake.cluster[0] > 8) return PG_CU_INVALID_CLUSTER_SIZE;
+  return cuLaunchKernel(f, c->grid[0], c->grid[1], c->grid[2], c->block[0], c->block[1],
+                        c->block[2], c->shared, c->stream, params, extra);
+}
+static cu_result cuTensorMapEncodeTiled(CUtensorMap *map, unsigned type, uint32_t rank, void *at,
+                                        const uint64_t *shape, const uint64_t *strides,
+                                        const uint32_t *box, const uint32_t *steps,
+                                        unsigned interleave, unsigned swizzle, unsigned promotion,
+                                        unsigned fill) {
+  if ((uintptr_t)map % 64 || (uintptr_t)at % 16 || strides[0] % 16 || interleave || fill ||
+      promotion != PG_CU_TENSOR_PROMOTE_256B || steps[0] != 1)
+    return PG_CU_INVALID_VALUE;
+  const uint64_t said[] = {type, rank, shape[0], shape[1], strides[0], box[0], box[1], swizzle};
+  memcpy(map, said, sizeof said);
+  return 0;
 }
 static cu_result cuStreamCreate(CUstream *stream, unsigned flags) {
   (void)flags;
@@ -766,6 +795,39 @@ static void a_launch_passes_shape_and_arguments(void **state) {
   assert_int_equal(fake.set_attributes, 0);
 }
 
+static void a_launch_may_have_clusters(void **state) {
+  (void)state;
+  pg_launch launch = launch_of(kernel_of("saxpy"));
+  memcpy(launch.cluster, (uint32_t[]){3, 2, 1}, sizeof launch.cluster);
+  for (int cooperative = 0; cooperative < 2; cooperative++) {
+    launch.cooperative = cooperative;
+    ok(device->ops->launch(device, &launch, NULL, &error));
+    assert_memory_equal(fake.params, &arguments, sizeof arguments);
+    assert_memory_equal(fake.cluster, launch.cluster, sizeof launch.cluster);
+    assert_int_equal(fake.cooperative, cooperative);
+    assert_int_equal(fake.grid[0], 3);
+    assert_int_equal(fake.block[0], 128);
+  }
+  launch.cluster[0] = 9;
+  assert_int_equal(device->ops->launch(device, &launch, NULL, &error), PG_LAUNCH);
+  contains(error.hint, "at most 8 blocks");
+}
+
+/* Row-major extents become the driver's, which start with what runs fastest. */
+static void a_tensor_map_is_what_the_driver_encodes(void **state) {
+  (void)state;
+  uint64_t map[16];
+  pg_tensor t = {.scalar = PG_BF16, .rank = 2, .shape = {100, 64}, .box = {16, 8}, .swizzle = 128};
+  const uint64_t want[] = {9, 2, 64, 100, 128, 8, 16, 3};
+  ok(device->ops->tensor_map(device, 1 << 20, &t, map, &error));
+  assert_memory_equal(map, want, sizeof want);
+  t.shape[1] = 63;
+  assert_int_equal(device->ops->tensor_map(device, 1 << 20, &t, map, &error), PG_LAUNCH);
+  contains(error.hint, "rows are multiples of 16 bytes");
+  t.scalar = PG_STRUCT;
+  assert_int_equal(device->ops->tensor_map(device, 1 << 20, &t, map, &error), PG_UNSUPPORTED);
+}
+
 static void wrong_launches_are_refused_before_they_run(void **state) {
   (void)state;
   pg_launch good = launch_of(kernel_of("saxpy")), bad = good;
@@ -939,6 +1001,8 @@ int main(void) {
       ON_DEVICE(a_cubin_lists_its_kernels),
       ON_DEVICE(a_cubin_that_was_cut_short_never_reaches_the_driver),
       ON_DEVICE(a_launch_passes_shape_and_arguments),
+      ON_DEVICE(a_launch_may_have_clusters),
+      ON_DEVICE(a_tensor_map_is_what_the_driver_encodes),
       ON_DEVICE(wrong_launches_are_refused_before_they_run),
       ON_DEVICE(much_shared_memory_is_asked_for_once),
       ON_DEVICE(every_fault_has_its_kind),

@@ -2,6 +2,7 @@
  * their timing. In the fake a launch takes 10 us and a fill or copy 1 us, and a log shows the order
  * of operations. */
 #include "bench.h"
+#include "dtype.h"
 
 /* ---- plans ---- */
 
@@ -82,6 +83,8 @@ static void launches_that_cannot_be_are_refused(void **state) {
        "unknown field \"shard\""},
       {"{'launch':'nothing','grid':[1],'block':[1],'args':[],'shared':-1}", "invalid",
        "\"shared\""},
+      {"{'launch':'nothing','grid':[1],'block':[1],'args':[],'cluster':[0]}", "launch_error",
+       "the cluster has 0 in dimension x"},
       {"{'memset':0,'byte':0}", "invalid", "x is an input"},
       {"{'memset':1,'byte':256}", "invalid", "from 0 to 255"},
       {"{'memset':1,'bytes':33}", "invalid", "from 0 to 32, got 33"},
@@ -135,6 +138,47 @@ static void memset_and_copy_do_what_they_say(void **state) {
   good(ask(b, "{'op':'read','set':0,'buffers':[{'index':1,'at':1024}]}"));
   for (int i = 0; i < 8; i++) /* x is i, t was 100 i: x[4..7] comes to t[1..4] */
     assert_true(t[i] == (i >= 1 && i <= 4 ? 3.0f + (float)i : 100.0f * (float)i));
+}
+
+/* A tensor map is made of the address of each set. */
+static void tensor_maps_follow_the_sets(void **state) {
+  static const struct {
+    const char *arg, *code, *words;
+  } cases[] = {
+      {"{'tensor_map':1,'dtype':'f33','shape':[8],'box':[8]}", "not_found", "f33"},
+      {"{'tensor_map':9,'dtype':'f32','shape':[8],'box':[8]}", "invalid", "from 0 to 3, got 9"},
+      {"{'tensor_map':1,'dtype':'f32','shape':[9],'box':[8]}", "range", "fewer elements"},
+      {"{'tensor_map':1,'dtype':'f32','shape':[8],'box':[8],'offset':4}", "range",
+       "fewer elements"},
+      {"{'tensor_map':1,'dtype':'f32','shape':[2,4],'box':[8]}", "invalid", "expected 2 extents"},
+      {"{'tensor_map':1,'dtype':'f32','shape':[],'box':[]}", "invalid", "expected 1 extents"},
+      {"{'tensor_map':1,'dtype':'f32','shape':[8],'box':[257]}", "invalid", "\"box\""},
+      {"{'tensor_map':1,'dtype':'f32','shape':[0],'box':[1]}", "invalid", "\"shape\""},
+      {"{'tensor_map':1,'dtype':'f32','shape':[4294967296],'box':[1]}", "invalid", "\"shape\""},
+      {"{'tensor_map':1,'dtype':'f32','shape':[8],'box':[8],'swizzle':48}", "invalid",
+       "0, 32, 64 or 128, got 48"},
+      {"{'tensor_map':1,'dtype':'f32','shape':[8],'box':[8],'l2':1}", "invalid", "\"l2\""},
+      {"{'buffer':1}", "launch_error", "expected bytes[128], got a buffer"},
+  };
+  static const char launch[] = "{'launch':'tensor','grid':[1],'block':[1],'args':[%s]}";
+  bench *b = *state;
+  char step[512];
+  make_buffers(b, 2);
+  for (int set = 0; set < 2; set++) {
+    snprintf(step, sizeof step, launch,
+             "{'tensor_map':1,'dtype':'f32','shape':[2,4],'box':[1,2],'swizzle':64}");
+    good(ask(b, "{'op':'run','set':%d,'plan':[%s]}", set, step));
+    good(ask(b, "{'op':'read','set':%d,'buffers':[{'index':1,'at':1024}]}", set));
+    const int *got = (const int *)(b->shared + 1024), want[] = {PG_F32, 2, 6003, 64};
+    assert_memory_equal(got, want, sizeof want);
+  }
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    snprintf(step, sizeof step, launch, cases[i].arg);
+    bad(ask(b, "{'op':'run','set':0,'plan':[%s]}", step), cases[i].code, cases[i].words);
+  }
+  bad(ask(b, "{'op':'run','set':0,'plan':[{'launch':'opaque','grid':[1],'block':[1],'args':"
+             "[{'tensor_map':1,'dtype':'f32','shape':[8],'box':[8]}]}]}"),
+      "launch_error", "expected 8 bytes, got a tensor map");
 }
 
 /* ---- loops ---- */
@@ -416,6 +460,7 @@ int main(void) {
       cmocka_unit_test_setup_teardown(a_buffer_goes_into_eight_bytes_of_unknown_kind, setup,
                                       teardown),
       cmocka_unit_test_setup_teardown(memset_and_copy_do_what_they_say, setup, teardown),
+      cmocka_unit_test_setup_teardown(tensor_maps_follow_the_sets, setup, teardown),
       cmocka_unit_test_setup_teardown(a_loop_ends_when_its_flag_is_set, setup, teardown),
       cmocka_unit_test_setup_teardown(loops_nest_and_start_anew, setup, teardown),
       cmocka_unit_test_setup_teardown(a_loop_whose_rounds_end_is_a_timeout, setup_gpu, teardown),

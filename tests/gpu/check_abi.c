@@ -44,6 +44,31 @@ SAME(PG_CU_STREAM_NON_BLOCKING, CU_STREAM_NON_BLOCKING);
 SAME(PG_CU_EVENT_DEFAULT, CU_EVENT_DEFAULT);
 SAME(PG_CU_EVENT_DISABLE_TIMING, CU_EVENT_DISABLE_TIMING);
 SAME(PG_CU_HOST_PORTABLE, CU_MEMHOSTALLOC_PORTABLE);
+SAME(PG_CU_LAUNCH_ATTRIBUTE_COOPERATIVE, CU_LAUNCH_ATTRIBUTE_COOPERATIVE);
+SAME(PG_CU_LAUNCH_ATTRIBUTE_CLUSTER, CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION);
+SAME(PG_CU_TENSOR_SWIZZLE_32B, CU_TENSOR_MAP_SWIZZLE_32B);
+SAME(PG_CU_TENSOR_SWIZZLE_32B + 2, CU_TENSOR_MAP_SWIZZLE_128B);
+SAME(PG_CU_TENSOR_PROMOTE_256B, CU_TENSOR_MAP_L2_PROMOTION_L2_256B);
+SAME(sizeof(cu_launch_attribute), sizeof(CUlaunchAttribute));
+SAME(offsetof(cu_launch_attribute, value), offsetof(CUlaunchAttribute, value));
+SAME(sizeof(cu_launch_config), sizeof(CUlaunchConfig));
+SAME(offsetof(cu_launch_config, block), offsetof(CUlaunchConfig, blockDimX));
+SAME(offsetof(cu_launch_config, shared), offsetof(CUlaunchConfig, sharedMemBytes));
+SAME(offsetof(cu_launch_config, stream), offsetof(CUlaunchConfig, hStream));
+SAME(offsetof(cu_launch_config, attributes), offsetof(CUlaunchConfig, attrs));
+SAME(offsetof(cu_launch_config, count), offsetof(CUlaunchConfig, numAttrs));
+SAME(128, sizeof(CUtensorMap));
+/* host/cuda/tensor.c numbers the types of elements. */
+SAME(0, CU_TENSOR_MAP_DATA_TYPE_UINT8);
+SAME(1, CU_TENSOR_MAP_DATA_TYPE_UINT16);
+SAME(2, CU_TENSOR_MAP_DATA_TYPE_UINT32);
+SAME(3, CU_TENSOR_MAP_DATA_TYPE_INT32);
+SAME(4, CU_TENSOR_MAP_DATA_TYPE_UINT64);
+SAME(5, CU_TENSOR_MAP_DATA_TYPE_INT64);
+SAME(6, CU_TENSOR_MAP_DATA_TYPE_FLOAT16);
+SAME(7, CU_TENSOR_MAP_DATA_TYPE_FLOAT32);
+SAME(8, CU_TENSOR_MAP_DATA_TYPE_FLOAT64);
+SAME(9, CU_TENSOR_MAP_DATA_TYPE_BFLOAT16);
 
 /* The handles are the same typedefs (C11 lets a typedef be repeated, but only identically), so what
  * is left is that each symbol has the type that its slot is called through. */

@@ -73,6 +73,15 @@ function TestPlans:test_a_folder_with_knobs_headers_and_a_template()
   end
 end
 
+function TestPlans:test_tensor_maps_and_clusters()
+  local _, list = records(("run %shopper.lua"):format(PLANS))
+  lu.assertEquals(#list, 4)
+  for _, rec in ipairs(list) do
+    if SPEC:find("^cuda") then assert_timed(rec)
+    else lu.assertEquals(rec.verdict, "unsupported", rec.reason) end
+  end
+end
+
 function TestPlans:test_a_bad_plan_ends_no_run()
   local _, list = records("check vector/saxpy tests/malformed/plans/large_block "
     .. "tests/malformed/plans/repeat_for_ever tests/malformed/plans/memory "

@@ -165,6 +165,23 @@ function TestPlan:test_parts_are_copied_by_offsets()
   lu.assertEquals(steps[2], { copy = { 1, 0 }, to_offset = 0, from_offset = 16, bytes = 0 })
 end
 
+function TestPlan:test_clusters_and_tensor_maps()
+  local steps = build(nil, { launch = {
+    kernel = "t", grid = { 8, 2 }, block = 32, cluster = { 4, 2 },
+    args = {
+      { tensor_map = "x", box = { 2 } },
+      { tensor_map = "y", shape = { 2, "n // 2" }, box = { 1, "n // 4" }, swizzle = 32,
+        dtype = "u32", offset = 4 },
+    },
+  } })
+  lu.assertEquals(steps[1].cluster, { 4, 2, 1 })
+  lu.assertEquals(steps[1].args[1], { tensor_map = 0, dtype = "f32", shape = { 4 }, box = { 2 },
+    swizzle = 0, offset = 0 })
+  lu.assertEquals(steps[1].args[2], { tensor_map = 1, dtype = "u32", shape = { 2, 2 },
+    box = { 1, 1 }, swizzle = 32, offset = 4 })
+  lu.assertNil(build()[1].cluster)
+end
+
 function TestPlan:test_loops()
   local steps = build(nil, {
     launch = {
@@ -242,6 +259,19 @@ function TestPlan:test_mistakes_in_steps()
   mistake({ grid = true, block = 1 }, "got true")
   mistake({ grid = 1, block = 1, shared = -1 }, "shared of launch #1 is -1", "", "range")
   mistake({ grid = 1, block = 1, cooperative = 1 }, "cooperative: expected true or false")
+  mistake({ grid = 6, block = 1, cluster = 4 }, "a grid of {6, 1, 1} in clusters of {4, 1, 1}",
+    "multiple", "range")
+  mistake({ grid = 6, block = 1, cluster = 0 }, "in clusters of {0, 1, 1}", "", "range")
+  for _, one_case in ipairs {
+    { { tensor_map = "xx", box = { 1 } }, "argument #1: no buffer 'xx'", "not_found" },
+    { { tensor_map = "x" }, "argument #1, box: expected a list of 1 to 5 extents", "invalid" },
+    { { tensor_map = "x", box = { 1, 1 } }, "the shape has 1 extents, the box 2", "invalid" },
+    { { tensor_map = "x", box = { 257 } }, "argument #1, box is 257: expected", "range" },
+    { { tensor_map = "x", box = { 1 }, shape = { 0 } }, "argument #1, shape is 0", "range" },
+    { { tensor_map = "x", box = { 1 }, swizle = 3 }, "unknown field 'swizle'", "invalid" },
+  } do
+    mistake({ grid = 1, block = 1, args = { one_case[1] } }, one_case[2], "", one_case[3])
+  end
   mistake({ grid = 1, block = 1, kernel = 3 }, "kernel: expected a name, got a number")
   mistake({ grid = 1, block = 1, args = "y" }, "args: expected a list, got a string")
   mistake({ grid = 1, block = 1, args = { y = 1 } }, "args: expected a plain list")
