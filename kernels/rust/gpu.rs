@@ -254,23 +254,8 @@ pub fn fence() {
 /// 16 bytes in one load; `at` is a multiple of 16.
 #[inline(always)]
 pub unsafe fn load_u64x2(at: *const u64) -> (u64, u64) {
-    let (a, b): (u64, u64);
-    unsafe {
-        asm!("ld.global.v2.b64 {{{}, {}}}, [{}];", out(reg64) a, out(reg64) b,
-             in(reg64) global(at), options(nostack, readonly));
-    }
-    (a, b)
-}
-
-/// 16 bytes in one load, by the path for memory that no one writes while the kernel runs.
-#[inline(always)]
-pub unsafe fn load_constant_u64x2(at: *const u64) -> (u64, u64) {
-    let (a, b): (u64, u64);
-    unsafe {
-        asm!("ld.global.nc.v2.b64 {{{}, {}}}, [{}];", out(reg64) a, out(reg64) b,
-             in(reg64) global(at), options(nostack, pure, readonly));
-    }
-    (a, b)
+    let both = unsafe { *(at as *const u128) };
+    (both as u64, (both >> 64) as u64)
 }
 
 // ---- atomics ----

@@ -41,17 +41,20 @@ def insert(table, coord, block_count, drop_count, table_mask, capacity, x, y, z,
     key = block_key(x, y, z)
     slot = block_hash(x, y, z) & table_mask
     left = table_mask + 1
+    # Nearly every lane finds its block at once: one vote then ends the matter.
+    seen = tl.load(table + 2 * slot.to(tl.int64), mask=asks, other=0)
+    asks = asks & (seen != key)
     while any_of(asks) & (left > 0):
-        at = table + 2 * slot.to(tl.int64)
-        seen = tl.load(at, mask=asks, other=0)
         empty = asks & (seen == EMPTY)
         if any_of(empty):
+            at = table + 2 * slot.to(tl.int64)
             old = tl.atomic_cas(at, tl.where(empty, EMPTY, NEVER).to(tl.int64), key, sem="relaxed")
             won = empty & (old == EMPTY)
             publish(table, coord, block_count, drop_count, capacity, slot, x, y, z, won)
-            seen = tl.where(won, key, tl.where(empty, old, seen))
-        asks = asks & (seen != key)
+            asks = asks & ~(empty & ((old == EMPTY) | (old == key)))
         slot = (slot + 1) & table_mask
+        seen = tl.load(table + 2 * slot.to(tl.int64), mask=asks, other=0)
+        asks = asks & (seen != key)
         left -= 1
 
 

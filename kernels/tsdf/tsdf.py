@@ -61,13 +61,13 @@ def find(table, table_mask, x, y, z, asks):
     """Blocks of block coordinates in a table that nobody writes; DROPPED where there is none."""
     key = block_key(x, y, z)
     slot = block_hash(x, y, z) & table_mask
+    blocks = table.to(tl.pointer_type(tl.int32))
     block = tl.full(key.shape, DROPPED, tl.int32)
     left = table_mask + 1
     while any_of(asks) & (left > 0):
         seen = tl.load(table + 2 * slot.to(tl.int64), mask=asks, other=0)
-        found = asks & (seen == key)
-        value = tl.load(table.to(tl.pointer_type(tl.int32)) + 4 * slot.to(tl.int64) + 2, mask=found, other=0)
-        block = tl.where(found, value, block)
+        value = tl.load(blocks + 4 * slot.to(tl.int64) + 2, mask=asks, other=0)
+        block = tl.where(asks & (seen == key), value, block)
         asks = asks & (seen != key) & (seen != EMPTY)
         slot = (slot + 1) & table_mask
         left -= 1

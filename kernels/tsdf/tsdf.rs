@@ -218,11 +218,11 @@ pub unsafe fn find(table: *const Entry, mask: u32, at: (i32, i32, i32)) -> i32 {
     let key = block_key(at);
     let mut slot = block_hash(at) & mask;
     for _ in 0..=mask {
-        let (seen, block) = unsafe { load_constant_u64x2(table.add(slot as usize) as *const u64) };
-        if seen as i64 == key {
-            return block as i32;
+        let (seen, block) = unsafe { load_entry(table.add(slot as usize)) };
+        if seen == key {
+            return block;
         }
-        if seen as i64 == EMPTY {
+        if seen == EMPTY {
             break;
         }
         slot = (slot + 1) & mask;
