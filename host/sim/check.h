@@ -22,11 +22,15 @@ enum {
 /* Who accessed a word, when in the time of his block, and by which micro-op. */
 typedef struct sim_record {
   uint32_t thread, time; /* time 0: nobody */
-  uint32_t site;         /* index in sim_program.sites, SIM_STRONG and SIM_CTA in the top bits */
+  uint32_t site; /* index in sim_program.sites; SIM_STRONG and SIM_CTA above SIM_SITE_BITS */
 } sim_record;
 
+enum { SIM_SITE_BITS = 24, SIM_SITE_MASK = (1 << SIM_SITE_BITS) - 1 };
+
+/* What is remembered of one word: see race.c. */
 typedef struct sim_cell {
-  uint32_t run; /* of which launch, or run of a block, the records are */
+  _Alignas(64) atomic_flag lock; /* of global memory, with several workers */
+  uint32_t run;                  /* of which launch, or run of a block, the records are */
   sim_record write, strong, read[2];
 } sim_cell;
 
@@ -37,8 +41,10 @@ typedef struct sim_channel {
   struct sim_channel *next, **home; /* list of its launch or block; where it is entered */
 } sim_channel;
 
-typedef struct sim_order {             /* knowledge of a warp's lanes */
-  uint32_t block[SIM_LANES];           /* every thread of the block up to this time */
+typedef struct sim_order {                      /* knowledge of a warp's lanes */
+  _Alignas(64) uint64_t address[SIM_LANES + 8]; /* from `check` to `checked`; padded */
+  uint32_t block[SIM_LANES];                    /* every thread of the block up to this time */
+  uint32_t floor;                      /* all lanes know every thread of the block up to it */
   uint32_t warp;                       /* every lane of the warp, known to every lane */
   bool pairs;                          /* lane[][] is in use */
   bool clocks;                         /* one of the clocks below is not NULL */
@@ -48,18 +54,16 @@ typedef struct sim_order {             /* knowledge of a warp's lanes */
   sim_clock *known[SIM_LANES];
   sim_clock *fenced_all[SIM_LANES], *fenced_block[SIM_LANES];
   sim_clock *seen_all[SIM_LANES], *seen_block[SIM_LANES];
-  uint64_t address[SIM_LANES]; /* from `check` to `checked` */
-  uint32_t valid;              /* lanes whose address is sound */
+  uint32_t valid; /* lanes whose address is sound */
 } sim_order;
 
 typedef struct sim_block_check {
   uint32_t time; /* rises at everything that orders; from 1 */
   uint32_t run;
-  uint64_t *shared_bits, *local_bits; /* bytes written */
-  uint64_t shared_words, local_words; /* 64-bit words of these */
-  sim_cell *cells;                    /* of shared memory */
-  uint8_t shift;
-  sim_channel **sync;
+  sim_page *shared; /* pages of shared memory */
+  uint32_t shared_count;
+  uint64_t *local_bits; /* bytes written */
+  uint64_t local_words; /* 64-bit words of these */
   sim_channel *syncs;
   uint32_t yields; /* accesses until the next seeded switch */
   sim_order *warps;
@@ -67,14 +71,24 @@ typedef struct sim_block_check {
   sim_clock *arrivals[SIM_BARRIERS];         /* what bar.arrive published */
 } sim_block_check;
 
+/* The addresses of a warp's lanes at a micro-op; masks that mean something for active lanes. */
+typedef struct sim_survey {
+  uint32_t inside; /* aligned, and in the range that the micro-op hit last */
+  uint32_t row;    /* the next lane's access follows in memory */
+  uint32_t same;   /* the next lane's address is the same */
+} sim_survey;
+typedef sim_survey (*sim_surveyor)(const sim_warp *w, const sim_op *op, uint64_t *address);
+
 typedef struct sim_check {
   sim_shadow *shadow;
-  int top;          /* level of clocks */
-  uint32_t run;     /* of this launch */
-  bool bytewise;    /* the kernel has accesses below 4 bytes */
-  atomic_bool lost; /* memory for race checks ran out */
+  sim_surveyor survey;
+  int top;              /* level of clocks */
+  uint32_t run;         /* of this launch */
+  atomic_bool lost;     /* memory for race checks ran out */
+  atomic_bool channels; /* something was published through global memory */
   pthread_mutex_t lock;
   sim_channel *syncs;
+  struct sim_retired *retired; /* cells that others may still look at */
 } sim_check;
 
 static inline uint32_t sim_thread_number(const sim_warp *w, uint32_t lane) {
@@ -92,18 +106,91 @@ void sim_check_block_free(sim_block *block);
 /* Bytes of a lane's local memory that a call has passed. */
 void sim_check_passed(const sim_warp *w, uint32_t lane, uint64_t offset, uint32_t bytes);
 
-/* ---- race.c ---- */
+/* ---- race.c: cells ---- */
 typedef struct sim_access {
   sim_warp *w;
   const sim_op *op; /* the memory micro-op */
   uint32_t flags, lane;
   uint64_t address; /* as the kernel sees it */
+  uint32_t run;     /* of the launch, or of the block for its shared memory */
+  sim_record now;   /* of the lane */
+  bool locks;       /* others may access the memory at the same time */
+  uint8_t shift;    /* of cells that are small enough for it */
+  uint32_t bytes;
 } sim_access;
-/* Judge an access to `count` cells and enter it. */
-void sim_race(const sim_access *a, sim_cell *cells, uint32_t count, uint32_t run);
+
+static inline bool sim_reads(const sim_access *a) {
+  return !(a->flags & SIM_STORE) || (a->flags & SIM_RMW);
+}
+static inline bool sim_writes(const sim_access *a) {
+  return a->flags & (SIM_STORE | SIM_RMW);
+}
+static inline bool sim_same_block(uint32_t thread, uint32_t other) {
+  return thread >> 10 == other >> 10;
+}
+/* Of two sites: strong accesses, each in the scope of the other. */
+static inline bool sim_both_strong(uint32_t a, uint32_t b, bool same_block) {
+  return (a & b) >> SIM_SITE_BITS & SIM_STRONG &&
+         (same_block || !((a | b) >> SIM_SITE_BITS & SIM_CTA));
+}
+/* The cells of an access of one lane. */
+typedef struct sim_cells {
+  sim_cell *first;
+  uint32_t count;
+} sim_cells;
+/* Judge it and enter it. */
+void sim_race(const sim_access *a, sim_cells cells);
+
+/* ---- row.c: rows ---- */
+/* Lanes [first, first + count), all active, whose accesses lie in a row in memory, inside one page,
+ * or (same) all at one place. */
+typedef struct sim_span {
+  uint32_t first, count;
+  bool same;
+} sim_span;
+
+/* Judge the lanes as one and enter what they do, under the page's lock. Lanes of the result are
+ * left to be judged one by one: their cells are open. a->address is of the first lane. */
+uint32_t sim_row_span(const sim_access *a, sim_page *page, const sim_span *span);
+enum { SIM_ROW_SHIFT = 5 }; /* 32 cells are a row */
+
+/* Under the tag of a page's cells: where they are. */
+static inline sim_cell *sim_cells_at(uintptr_t tag) {
+  return (sim_cell *)(tag & ~(uintptr_t)63);
+}
+
+static inline bool sim_row_is_open(const sim_page *page, uint32_t row) {
+  return atomic_load_explicit(&page->opened[row / 64], memory_order_acquire) >> (row & 63) & 1;
+}
+
+/* The cells of an access of one lane where they are open, else none. */
+static inline sim_cells sim_row_look(const sim_access *a, const sim_page *page, uint64_t address) {
+  const sim_cells none = {0};
+  if (atomic_load_explicit(&page->run, memory_order_acquire) != a->run) return none;
+  uintptr_t tag = atomic_load_explicit(&page->cells, memory_order_acquire);
+  uint32_t shift = tag & 63, cell = (uint32_t)(address & (SIM_PAGE_BYTES - 1)) >> shift;
+  if (!tag || shift > a->shift || !sim_row_is_open(page, cell >> SIM_ROW_SHIFT)) return none;
+  return (sim_cells){sim_cells_at(tag) + cell, a->bytes >> shift};
+}
+
+/* The same, opened where they are not; none: no memory. */
+sim_cells sim_row_open(const sim_access *a, sim_page *page);
+void sim_retire(sim_check *check);
 
 /* ---- order.c ---- */
-bool sim_knows(const sim_warp *w, uint32_t lane, uint32_t thread, uint32_t time);
+bool sim_knows_more(const sim_warp *w, uint32_t lane, uint32_t thread, uint32_t time);
+/* Whether what a thread did up to a time happened before what the lane does now. */
+static inline bool sim_knows(const sim_warp *w, uint32_t lane, uint32_t thread, uint32_t time) {
+  if (thread >> 10 == (uint32_t)w->block->index && time <= w->block->check->warps[w->index].floor)
+    return true;
+  return sim_knows_more(w, lane, thread, time);
+}
+/* The same of all lanes and of all threads of the other's warp, as far as that is easily told. */
+static inline bool sim_all_know(const sim_warp *w, uint32_t thread, uint32_t time) {
+  const sim_order *o = &w->block->check->warps[w->index];
+  if (thread >> 10 != (uint32_t)w->block->index) return false;
+  return time <= o->floor || (time <= o->warp && (thread >> 5 & 31) == w->index);
+}
 /* Lanes of `mask` have met at a .sync instruction. */
 void sim_order_warp(sim_warp *w, uint32_t mask);
 void sim_order_arrive(sim_warp *w, uint32_t barrier, bool wait);

@@ -6,7 +6,9 @@
 
 #include "isa.h"
 
-#define TABLES(isa) extern const sim_entry sim_alu_##isa[], sim_mem_##isa[];
+#define TABLES(isa)                                        \
+  extern const sim_entry sim_alu_##isa[], sim_mem_##isa[]; \
+  extern const sim_surveyor sim_survey_##isa;
 TABLES(base)
 #ifdef __x86_64__
 TABLES(avx2)
@@ -74,4 +76,13 @@ const sim_entry *sim_find_entry(const char *key) {
   pthread_once(&table.once, sort);
   sim_entry wanted = {.key = key};
   return table.count ? bsearch(&wanted, table.sorted, table.count, sizeof wanted, by_key) : NULL;
+}
+
+sim_surveyor sim_find_survey(void) {
+#ifdef __x86_64__
+  const char *name = sim_isa_name();
+  if (strcmp(name, "AVX-512") == 0) return sim_survey_avx512;
+  if (strcmp(name, "AVX2") == 0) return sim_survey_avx2;
+#endif
+  return sim_survey_base;
 }

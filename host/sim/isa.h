@@ -2,8 +2,9 @@
 #ifndef PG_SIM_ISA_H
 #define PG_SIM_ISA_H
 
-#include "program.h"
+#include "check.h"
 
+sim_surveyor sim_find_survey(void);
 const char *sim_isa_name(void); /* "AVX-512", "AVX2" or "plain C" */
 
 #endif

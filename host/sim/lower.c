@@ -445,7 +445,6 @@ static void list_function_sites(sim_program *p, const sim_func *f) {
   for (size_t k = 0; k + 1 < f->op_count; k++) {
     if (f->ops[k].fn != sim_op_check) continue;
     p->sites[f->ops[k + 1].cache] = &f->source->body[f->ops[k].source];
-    p->bytewise |= f->ops[k + 1].bytes < 4;
   }
 }
 

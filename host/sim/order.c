@@ -21,7 +21,7 @@ static uint32_t later(uint32_t a, uint32_t b) {
   return a > b ? a : b;
 }
 
-bool sim_knows(const sim_warp *w, uint32_t lane, uint32_t thread, uint32_t time) {
+bool sim_knows_more(const sim_warp *w, uint32_t lane, uint32_t thread, uint32_t time) {
   const sim_order *o = order_of(w);
   if (thread >> 10 == (uint32_t)w->block->index) {
     if (time <= o->block[lane]) return true;
@@ -84,7 +84,7 @@ void sim_order_reset(sim_block *block) {
     drop_clocks(o);
     if (o->pairs) memset(o->lane, 0, sizeof o->lane);
     memset(o->block, 0, sizeof o->block);
-    o->warp = 0;
+    o->warp = o->floor = 0;
     o->pairs = false;
   }
   for (int i = 0; i < SIM_BARRIERS; i++) {
@@ -247,6 +247,7 @@ bool sim_order_barrier(sim_block *b, uint32_t barrier) {
   } else {
     for (uint32_t i = 0; i < b->warp_count; i++) {
       for (int lane = 0; lane < SIM_LANES; lane++) c->warps[i].block[lane] = c->time;
+      c->warps[i].floor = c->time;
     }
   }
   c->time++;

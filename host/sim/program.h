@@ -141,7 +141,6 @@ struct sim_program {
   bool profile;
   uint32_t instr_count; /* of all functions */
   bool check;
-  bool bytewise;           /* check: some access is smaller than 4 bytes */
   const ptx_instr **sites; /* check: the instruction of each memory micro-op, by its cache entry */
 };
 

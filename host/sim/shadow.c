@@ -1,20 +1,10 @@
-/* Shadow of global memory: a directory of pages. See shadow.h. */
+/* Shadow of memory: pages, and a directory of those of global memory. See shadow.h. */
 #include "shadow.h"
 
 #include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-
-typedef _Atomic(sim_page *) page_slot;
-
-struct sim_shadow {
-  uint64_t base, bytes;
-  page_slot *pages; /* address space only; touched where there are allocations */
-  size_t map_bytes;
-  atomic_ullong held; /* bytes in cells */
-  uint64_t limit;
-};
 
 /* ---- bitmaps ---- */
 
@@ -33,14 +23,12 @@ bool sim_bits_any(const uint64_t *bits, uint64_t first, uint64_t count) {
   return false;
 }
 
-void sim_bits_set(uint64_t *bits, uint64_t first, uint64_t count, bool value) {
-  for (uint64_t w = first / 64; w * 64 < first + count; w++) {
-    uint64_t mask = word_mask(w, first, first + count);
-    bits[w] = value ? bits[w] | mask : bits[w] & ~mask;
-  }
+void sim_bits_set(uint64_t *bits, uint64_t first, uint64_t count) {
+  for (uint64_t w = first / 64; w * 64 < first + count; w++)
+    bits[w] |= word_mask(w, first, first + count);
 }
 
-/* ---- pages ---- */
+/* ---- the directory ---- */
 
 pg_code sim_shadow_new(uint64_t base, uint64_t bytes, uint64_t limit, sim_shadow **out,
                        pg_error *error) {
@@ -61,14 +49,6 @@ pg_code sim_shadow_new(uint64_t base, uint64_t bytes, uint64_t limit, sim_shadow
   return PG_OK;
 }
 
-static void free_page(sim_page *page) {
-  if (!page) return;
-  free(page->bits);
-  free(page->cells);
-  free(page->sync);
-  free(page);
-}
-
 /* Pages exist below allocations only, and memory.c drops those. */
 void sim_shadow_free(sim_shadow *s) {
   if (!s) return;
@@ -76,36 +56,31 @@ void sim_shadow_free(sim_shadow *s) {
   free(s);
 }
 
-static page_slot *slot_of(const sim_shadow *s, uint64_t address) {
+static sim_page_slot *slot_of(const sim_shadow *s, uint64_t address) {
   return address - s->base < s->bytes ? &s->pages[(address - s->base) / SIM_PAGE_BYTES] : NULL;
 }
 
 sim_page *sim_shadow_page(sim_shadow *s, uint64_t address) {
-  page_slot *slot = slot_of(s, address);
-  if (!slot) return NULL;
-  sim_page *page = atomic_load_explicit(slot, memory_order_acquire);
-  if (page) return page;
-  sim_page *fresh = calloc(1, sizeof *fresh);
+  sim_page *page = sim_shadow_look(s, address);
+  sim_page_slot *slot = slot_of(s, address);
+  if (page || !slot) return page;
+  sim_page *fresh = aligned_alloc(_Alignof(sim_page), sizeof *fresh);
   if (!fresh) return NULL;
-  atomic_flag_clear(&fresh->lock);
-  fresh->shift = 3;
+  sim_page_init(fresh);
   if (atomic_compare_exchange_strong(slot, &page, fresh)) return fresh;
   free(fresh);
   return page;
 }
 
-const sim_page *sim_shadow_look(const sim_shadow *s, uint64_t address) {
-  page_slot *slot = slot_of(s, address);
-  return slot ? atomic_load_explicit(slot, memory_order_acquire) : NULL;
-}
-
 void sim_shadow_drop(sim_shadow *s, uint64_t address, uint64_t bytes) {
   uint64_t first = address / SIM_PAGE_BYTES * SIM_PAGE_BYTES;
   for (uint64_t at = first; at < address + bytes; at += SIM_PAGE_BYTES) {
-    page_slot *slot = slot_of(s, at);
+    sim_page_slot *slot = slot_of(s, at);
     sim_page *page = slot ? atomic_exchange(slot, NULL) : NULL;
-    if (page) atomic_fetch_sub(&s->held, page->held);
-    free_page(page);
+    if (!page) continue;
+    atomic_fetch_sub(&s->held, page->held);
+    sim_page_clear(page);
+    free(page);
   }
 }
 
@@ -113,6 +88,21 @@ bool sim_shadow_take(sim_shadow *s, uint64_t bytes) {
   if (atomic_fetch_add(&s->held, bytes) + bytes <= s->limit) return true;
   atomic_fetch_sub(&s->held, bytes);
   return false;
+}
+
+/* ---- pages ---- */
+
+void sim_page_init(sim_page *page) {
+  memset(page, 0, sizeof *page);
+  atomic_flag_clear(&page->lock);
+  page->shift = 3;
+}
+
+void sim_page_clear(sim_page *page) {
+  free((void *)page->bits);
+  free(page->rows);
+  free((void *)(atomic_load(&page->cells) & ~(uintptr_t)63));
+  free(page->sync);
 }
 
 void sim_page_lock(sim_page *page) {
@@ -125,26 +115,62 @@ void sim_page_unlock(sim_page *page) {
   atomic_flag_clear_explicit(&page->lock, memory_order_release);
 }
 
+/* ---- which bytes were written ---- */
+
 bool sim_page_any(const sim_page *page, uint32_t offset, uint32_t bytes) {
-  if (page->written != SIM_PARTLY) return page->written == SIM_WHOLLY;
-  return sim_bits_any(page->bits, offset, bytes);
+  uint8_t written = atomic_load_explicit(&page->written, memory_order_acquire);
+  if (written != SIM_PARTLY) return written == SIM_WHOLLY;
+  for (uint32_t w = offset / 64; w * 64 < offset + bytes; w++) {
+    uint64_t word = atomic_load_explicit(&page->bits[w], memory_order_relaxed);
+    if (word & word_mask(w, offset, offset + bytes)) return true;
+  }
+  return false;
+}
+
+bool sim_page_all(const sim_page *page, uint32_t offset, uint32_t bytes) {
+  uint8_t written = atomic_load_explicit(&page->written, memory_order_acquire);
+  if (written != SIM_PARTLY) return written == SIM_WHOLLY;
+  for (uint32_t w = offset / 64; w * 64 < offset + bytes; w++) {
+    uint64_t word = atomic_load_explicit(&page->bits[w], memory_order_relaxed);
+    if (~word & word_mask(w, offset, offset + bytes)) return false;
+  }
+  return true;
+}
+
+/* The page's bits, made from what it is as a whole; false: no memory. */
+static bool make_bits(sim_page *page) {
+  if (page->written == SIM_PARTLY) return true;
+  bool all = page->written == SIM_WHOLLY;
+  if (!page->bits) page->bits = malloc(SIM_PAGE_BYTES / 8);
+  if (!page->bits) return false;
+  for (int w = 0; w < SIM_PAGE_BYTES / 64; w++)
+    atomic_store_explicit(&page->bits[w], all ? ~0ull : 0, memory_order_relaxed);
+  page->missing = all ? 0 : SIM_PAGE_BYTES;
+  atomic_store_explicit(&page->written, SIM_PARTLY, memory_order_release);
+  return true;
 }
 
 static void set_bytes(sim_page *page, uint32_t offset, uint32_t bytes, bool written) {
-  if (page->written == (written ? SIM_WHOLLY : SIM_NEVER)) return;
+  uint8_t whole = written ? SIM_WHOLLY : SIM_NEVER;
+  if (page->written == whole) return;
   if (bytes == SIM_PAGE_BYTES) {
-    page->written = written ? SIM_WHOLLY : SIM_NEVER;
+    page->written = whole;
     return;
   }
-  if (!page->bits) page->bits = malloc(SIM_PAGE_BYTES / 8);
-  if (!page->bits) { /* rather miss a read than report one that is right */
+  if (!make_bits(page)) { /* rather miss a read than report one that is right */
     page->written = SIM_WHOLLY;
     return;
   }
-  if (page->written != SIM_PARTLY)
-    memset(page->bits, page->written == SIM_WHOLLY ? 255 : 0, SIM_PAGE_BYTES / 8);
-  page->written = SIM_PARTLY;
-  sim_bits_set(page->bits, offset, bytes, written);
+  int set = 0;
+  for (uint32_t w = offset / 64; w * 64 < offset + bytes; w++) {
+    uint64_t mask = word_mask(w, offset, offset + bytes);
+    uint64_t old = atomic_load_explicit(&page->bits[w], memory_order_relaxed);
+    uint64_t now = written ? old | mask : old & ~mask;
+    set += __builtin_popcountll(now) - __builtin_popcountll(old);
+    atomic_store_explicit(&page->bits[w], now, memory_order_relaxed);
+  }
+  page->missing = (uint16_t)(page->missing - set);
+  if (!page->missing) page->written = SIM_WHOLLY;
 }
 
 void sim_page_mark(sim_page *page, uint32_t offset, uint32_t bytes) {
@@ -163,8 +189,7 @@ void sim_shadow_set(sim_shadow *s, uint64_t address, uint64_t bytes, bool writte
 }
 
 static bool one_written(sim_shadow *s, uint64_t address) {
-  page_slot *slot = slot_of(s, address);
-  sim_page *page = slot ? atomic_load(slot) : NULL;
+  const sim_page *page = sim_shadow_look(s, address);
   return page && sim_page_any(page, (uint32_t)(address & (SIM_PAGE_BYTES - 1)), 1);
 }
 

@@ -9,6 +9,20 @@
 #define EACH_LANE(i, m) \
   for (u32 rest_ = (m), i; rest_ && (i = (u32)__builtin_ctz(rest_), 1); rest_ &= rest_ - 1)
 
+/* Addresses as the kernel sees them; those of inactive lanes mean nothing. */
+static inline void lane_addresses(const sim_warp *w, const sim_op *op, u64 address[SIM_LANES]) {
+  const u64 offset = op->imm;
+  if (op->narrow == 0) {
+    const slot8 *base = (const slot8 *)(const void *)(w->regs + op->a);
+    for (int i = 0; i < SIM_LANES; i++) address[i] = base[i] + offset;
+  } else if (op->narrow == 1) {
+    const slot4 *base = (const slot4 *)(const void *)(w->regs + op->a);
+    for (int i = 0; i < SIM_LANES; i++) address[i] = (u64)base[i] + offset;
+  } else {
+    for (int i = 0; i < SIM_LANES; i++) address[i] = offset;
+  }
+}
+
 #ifdef __AVX512F__
 #include <immintrin.h>
 
@@ -38,6 +52,18 @@ static inline bool lanes_step(const u64 *address, u64 step) {
   for (int i = 0; i < 4; i++, want = _mm512_add_epi64(want, next))
     differ |= _mm512_cmpneq_epi64_mask(EIGHT(address, i), want);
   return differ == 0;
+}
+
+/* The mask of lanes whose next lane's address is theirs plus `step`. One more address is read. */
+static inline u32 lanes_followed(const u64 *address, u64 step) {
+  const __m512i by = _mm512_set1_epi64((s64)step);
+  u32 followed = 0;
+  for (int i = 0; i < 4; i++) {
+    __m512i next = _mm512_loadu_si512(address + 8 * i + 1);
+    followed |= (u32)(u8)_mm512_cmpeq_epi64_mask(_mm512_add_epi64(EIGHT(address, i), by), next)
+                << 8 * i;
+  }
+  return followed & 0x7fffffffu;
 }
 
 static inline void gather4(slot4 *d, const u64 *address, u64 offset, u32 mask) {
@@ -79,6 +105,13 @@ static inline bool lanes_step(const u64 *address, u64 step) {
   if (difference) return false;
   for (int i = 0; i < SIM_LANES; i++) difference |= address[i] ^ (address[0] + (u64)i * step);
   return difference == 0;
+}
+
+static inline u32 lanes_followed(const u64 *address, u64 step) {
+  u32 followed = 0;
+  for (int i = 0; i + 1 < SIM_LANES; i++)
+    followed |= address[i] + step == address[i + 1] ? LANE_BIT[i] : 0;
+  return followed;
 }
 
 static inline void gather4(slot4 *d, const u64 *address, u64 offset, u32 mask) {

@@ -16,19 +16,6 @@ static inline bool in_range(const sim_hit *h, u64 address, u64 bytes) {
   return address - h->low < h->size && !(address & (bytes - 1));
 }
 
-static inline void lane_addresses(const sim_warp *w, const sim_op *op, u64 address[SIM_LANES]) {
-  const u64 offset = op->imm;
-  if (op->narrow == 0) {
-    const slot8 *base = (const slot8 *)(const void *)(w->regs + op->a);
-    for (int i = 0; i < SIM_LANES; i++) address[i] = base[i] + offset;
-  } else if (op->narrow == 1) {
-    const slot4 *base = (const slot4 *)(const void *)(w->regs + op->a);
-    for (int i = 0; i < SIM_LANES; i++) address[i] = (u64)base[i] + offset;
-  } else {
-    for (int i = 0; i < SIM_LANES; i++) address[i] = offset;
-  }
-}
-
 /* Host addresses of the active lanes. */
 static inline sim_where resolve(sim_warp *w, const sim_op *op, u64 address[SIM_LANES]) {
   lane_addresses(w, op, address);
