@@ -1,5 +1,6 @@
 --- Evaluating tasks from a script: `pg.run` runs a task's implementations as `perigee run` does,
--- and `pg.check` judges one candidate as `perigee check` does. Both return records (plain tables).
+-- `pg.check` judges one candidate as `perigee check` does, `pg.tune` searches knobs. What they give
+-- are records (plain tables).
 -- @module perigee.evaluate
 
 local core = require "perigee.core"
@@ -16,6 +17,10 @@ local evaluate = {}
 local SESSION = {
   device = "string", timeout = "number", budget = "number", seed = "number", method = "string",
   set = "table", out = "function",
+}
+local TUNE = {
+  pipeline = "string", impl = "string", cell = "string", seconds = "number", slice = "number",
+  objective = "string",
 }
 local RUN = { cells = "table", impls = "table", sweep = "string", knobs = "table" }
 
@@ -125,6 +130,57 @@ function evaluate.check(one, candidate, how)
   line:clear()
   if how.out then report.check(rec, one, how.out) end
   return rec
+end
+
+-- ---- tuning ----
+
+-- The implementation that is tuned: the one of that name, else the only one with knobs.
+local function tuned_impl(one, name)
+  local found
+  for _, declared in ipairs(one:select_impls(name and { name } or nil)) do
+    if declared.knobs and found then
+      core.error("invalid", ("several implementations of %s have knobs"):format(one.name),
+        "choose one: impl = NAME", one.where)
+    end
+    found = found or (declared.knobs and declared)
+  end
+  return impl.resolve(one, found or core.error("invalid",
+    ("no implementation of %s has knobs"):format(one.name),
+    "declare knobs = { BLOCK = { 256, 128 } } in one: see tasks/README.md", one.where))
+end
+
+local function silent() end
+
+--- Search the knobs of an implementation, as `perigee tune` does, without a results store.
+-- @tparam table one a task
+-- @tparam[opt] table how {pipeline = "grid" (default), "guided", "anneal", "random" or a file,
+--   impl = name, cell = name, budget = evaluations, seconds = at most, objective = "time" or, on
+--   sim:profile, "instructions" or another counter, slice = seconds of timing for each, device,
+--   set, seed, timeout, method}
+-- @treturn table {best = knobs of the best or nil, value = its objective, record, entries = list
+--   of {knobs, value, verdict, record} in the order tried, reason = "done", "budget", "seconds"}
+-- @raise as `run`
+function evaluate.tune(one, how)
+  how = how or {}
+  check_options(how, SESSION, TUNE)
+  check_task(one, "pg.tune")
+  local line = progress.new(false)
+  local spec = device.spec(how.device or "auto")
+  if not how.device and spec:match("^sim") then spec = "sim:profile" end
+  local session <close> = open({ device = spec, budget = how.slice or 0.1, timeout = how.timeout,
+    seed = how.seed, method = how.method }, line)
+  local cell = one:select_cells(how.cell and { how.cell } or nil, how.set)[1] or nil
+  local tuning = require("perigee.tune").new {
+    judge = session, task = one, cell = cell, base = tuned_impl(one, how.impl),
+    p = one:resolve { purpose = session.purpose, cell = cell, set = how.set },
+    pipeline = require("perigee.pipeline").find(how.pipeline or "grid"), seed = how.seed or 1,
+    objective = require("perigee.objective").new(how.objective, spec), name = "script",
+    budget = how.budget, seconds = how.seconds, on_record = silent, on_progress = silent,
+  }
+  local reason = tuning:run()
+  local best = tuning.history.best or {}
+  return { best = best.knobs, value = best.value, record = best.record, reason = reason,
+    entries = table.move(tuning.history, 1, #tuning.history, 1, {}) }
 end
 
 return evaluate

@@ -40,6 +40,7 @@ local LATER = {
   judge = { "perigee.judge" },
   run = { "perigee.evaluate", "run" },
   check = { "perigee.evaluate", "check" },
+  tune = { "perigee.evaluate", "tune" },
 }
 
 -- pg.task reports the place of its call: the function itself, not a wrapper.

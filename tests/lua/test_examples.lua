@@ -93,6 +93,25 @@ function TestEvaluate:test_check_judges_a_text_or_a_file()
   os.remove(path)
 end
 
+function TestEvaluate:test_tune_tries_what_the_constraints_allow_and_finds_the_best()
+  if not core.compiler_info() then lu.skip("no NVRTC on this machine") end
+  local one = task()
+  one.impls[3] = { name = "open", "cuda", knobs = { COUNT = { 3, 1, 2, 9 } },
+    where = { "COUNT < 9" }, source = ([[extern "C" __global__ void twice(const float* x, float* y,
+      int n) {
+      int i = blockIdx.x * blockDim.x + threadIdx.x;
+      for (volatile int k = 0; k < COUNT; k++) if (i < n) y[i] = 2 * x[i];
+    }]]) }
+  local found = pg.tune(one, { device = "sim:profile", seed = 3 })
+  lu.assertEquals(found.best, { COUNT = 1 })
+  lu.assertEquals(found.reason, "done")
+  lu.assertEquals(#found.entries, 3)
+  lu.assertEquals(found.record.verdict, "passed")
+  local ok, e = pcall(pg.tune, task())
+  lu.assertFalse(ok)
+  lu.assertStrContains(e.message, "no implementation of t/twice has knobs")
+end
+
 function TestEvaluate:test_mistakes_are_raised()
   local function refused(message, f, ...)
     local ok, e = pcall(f, ...)
