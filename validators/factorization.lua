@@ -2,7 +2,7 @@
 -- Signs and the order of equal eigenvalues are free, so no reference is needed.
 --
 --   kind = "cholesky"  a = l l^T, l lower triangular, its diagonal positive; or upper = "u": u^T u
---   kind = "lu"        a = l u, l unit lower and u upper triangular, in one matrix lu or in l and u;
+--   kind = "lu"        a = l u, l unit lower and u upper triangular, in one matrix lu or in two;
 --                      pivots = "p": row i of l u is row p[i] of a
 --   kind = "qr"        a = q r, q orthogonal, r upper triangular
 --   kind = "eigen"     a = v diag(w) v^T, v orthogonal (columns), w ascending or as order says
