@@ -96,6 +96,17 @@ local function add_failure(rec, arm)
   rec.compile_log = rec.compile_log or failure.log or ""
 end
 
+local EXPORT_FLOOR_US = 50 -- launches and a wait take so much of the host's clock
+
+-- An untimed export that takes longer than what was timed is no verdict, but nobody should miss it.
+local function flag_export(rec)
+  local us = rec.export_us
+  if not us or not rec.time or us < rec.time.median_us + EXPORT_FLOOR_US then return end
+  table.insert(rec.findings, { kind = "slow_export",
+    text = ("the untimed export took %.0f us, what was timed %.0f us: work may have been moved "
+      .. "there"):format(us, rec.time.median_us) })
+end
+
 -- A failed verdict carries no time; the simulator's wall time never stands where a GPU's does.
 local function add_success(rec, arm, gpu_clock)
   rec.verdict, rec.findings = "passed", list(arm.findings)
@@ -104,6 +115,7 @@ local function add_success(rec, arm, gpu_clock)
   rec.counters, rec.export_us = arm.counters, arm.export_us
   if arm.profile then rec.lines, rec.hot_addresses = arm.profile.lines, arm.profile.hot end
   if not gpu_clock then rec.sim_wall_us = arm.wall_us end
+  flag_export(rec)
 end
 
 -- The file of the PTX that stood in for the source; nil when the source was compiled.

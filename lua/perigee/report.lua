@@ -301,6 +301,9 @@ end
 -- The export is untimed, so what it takes is shown: work may have been moved there.
 local function export_line(rec)
   if not rec.export_us then return nil end
+  for _, finding in ipairs(rec.findings) do
+    if finding.kind == "slow_export" then return finding.text end
+  end
   return units.time(rec.export_us) .. ", not part of the time"
 end
 

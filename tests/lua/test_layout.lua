@@ -53,6 +53,13 @@ for _, device in ipairs { "sim", "sim:check" } do
   end
 end
 
+function TestLayout:test_a_task_that_leaves_everything_to_the_export()
+  local records = check(FOLDER .. "all.lua", { "late", "peek", "soa" }, "sim")
+  lu.assertEquals(records.late.verdict, "passed", records.late.reason)
+  lu.assertEquals(records.soa.verdict, "passed", records.soa.reason)
+  lu.assertEquals(records.peek.verdict, "wrong_result")
+end
+
 function TestLayout:test_a_task_that_does_not_allow_it()
   local rec = check("vector/saxpy", { "soa" }, "sim").soa
   lu.assertEquals(rec.verdict, "launch_error")

@@ -72,6 +72,31 @@ local function text_of(records, how)
   return table.concat(lines, "\n")
 end
 
+-- A record as the judge makes it of an arm that passed, was timed and exported.
+local function exported(median_us, export_us)
+  local made = require("perigee.record").of({
+    case = { task = saxpy, p = { n = 8 }, seed = 1, work = function() return {} end },
+    impl = { name = "own" }, findings = {}, export_us = export_us,
+    time = { method = "cold", median_us = median_us, ci95_us = { 1, 2 }, samples = 9,
+      discarded = 0 },
+  }, { spec = "cuda:0", seed = 1, info = { gpu_clock = true } })
+  local lines = {}
+  report.check(made, saxpy, function(line) lines[#lines + 1] = line end)
+  return made, table.concat(lines, "\n")
+end
+
+function TestReport:test_an_export_is_shown_and_flagged_when_it_is_longer_than_the_plan()
+  local rec, text = exported(30, 9)
+  lu.assertEquals(#rec.findings, 0)
+  lu.assertStrContains(text, "9.000 us, not part of the time")
+  rec = exported(3, 40) -- the host's share of a short export is no work
+  lu.assertEquals(#rec.findings, 0)
+  rec, text = exported(30, 4000)
+  lu.assertEquals(rec.verdict, "passed")
+  lu.assertEquals(rec.findings[1].kind, "slow_export")
+  lu.assertStrContains(text, "the untimed export took 4000 us, what was timed 30 us")
+end
+
 function TestReport:test_timed_rows_have_units_and_a_legend()
   local text = text_of { record(), record { impl = "float4", speedup = { naive = 1.034 } } }
   lu.assertStrContains(text, "t/saxpy: z = a x + y")

@@ -5,7 +5,7 @@ return {
   pg.task {
     name = "test/tensor",
     doc = "A matrix twice as large, tile by tile through tensor copies.",
-    params = { rows = { default = 1000, sim = 50, min = 1 }, columns = { default = 516, sim = 36 } },
+    params = { rows = { default = 1000, sim = 50 }, columns = { default = 516, sim = 36 } },
     inputs = function(p, rng) return { x = rng:array("f32", { p.rows, p.columns }) } end,
     outputs = function(p) return { y = pg.spec("f32", { p.rows, p.columns }) } end,
     kernel = "void twice(const float* x, float* y, int rows, int columns)",
