@@ -1,6 +1,6 @@
-/* Blocks and workers: each worker thread takes blocks in the order of their index, runs one until
- * it ends, and sets it aside when it waits for memory to change, so that resident blocks all make
- * progress. */
+/* Blocks and workers: each worker thread takes blocks in the order of their index, or with a seed
+ * in another, runs one until it ends, and sets it aside when it waits for memory to change, so that
+ * resident blocks all make progress. */
 #include <sched.h>
 #include <stdlib.h>
 #include <string.h>
@@ -241,13 +241,39 @@ static sim_block *dequeue(sim_worker *worker) {
   return b;
 }
 
+static uint64_t common_divisor(uint64_t a, uint64_t b) {
+  while (b) {
+    uint64_t rest = a % b;
+    a = b;
+    b = rest;
+  }
+  return a;
+}
+
+/* With a seed, blocks start in another order: in each stretch of as many as can be resident
+ * together index i becomes (factor * i + offset) mod their number. A block that waits for blocks of
+ * lower index, as look-back scans do, still gets them all: those of its stretch come to be resident
+ * with it, and the stretches before it end first. */
+static uint64_t shuffled(const sim_launch *l, uint64_t index) {
+  uint64_t most = (uint64_t)l->max_resident * (uint64_t)l->worker_count;
+  uint64_t first = index / most * most, n = l->block_count - first;
+  if (n > most) n = most;
+  if (!l->seed || n < 2) return index;
+  uint64_t mixed = (l->seed + first) * 0x9e3779b97f4a7c15ull;
+  mixed = (mixed ^ mixed >> 29) * 0xbf58476d1ce4e5b9ull; /* SplitMix64 */
+  mixed ^= mixed >> 32;
+  uint64_t factor = mixed % n, offset = (mixed >> 32) % n;
+  while (common_divisor(factor, n) != 1) factor++;
+  return first + (factor * (index - first) + offset) % n;
+}
+
 /* Take the next block of the grid; false when there is none or no memory for it. */
 static bool admit(sim_worker *worker) {
   sim_launch *l = worker->launch;
   if (atomic_load_explicit(&l->next_block, memory_order_relaxed) >= l->block_count) return false;
   uint64_t index = atomic_fetch_add(&l->next_block, 1);
   if (index >= l->block_count) return false;
-  sim_block *b = start_block(worker, index);
+  sim_block *b = start_block(worker, shuffled(l, index));
   if (b) {
     enqueue(worker, b);
     return true;
