@@ -204,7 +204,7 @@ local function impl_list(task)
 end
 
 local CANDIDATES = {
-  "one file (.cu or .ptx) that is launched as above",
+  "one file (.cu, .rs in Rust, .py in Triton, or .ptx) that is launched as above",
   "a folder with plan.lua: return { kernel =, launch = { grid =, block = } or steps, args =, "
     .. "scratch =, define =, include =, options =, knobs = }; numbers may be expressions of the "
     .. "parameters (tasks/README.md)",

@@ -55,16 +55,30 @@ function TestReadme:test_a_new_task_is_listed_and_runs_as_the_readme_shows()
     local pipe <close> = io.popen(text)
     return same_anywhere(pipe:read("a"))
   end
-  local shown = readme:match("```\n(%$ perigee list.-)```")
   local commands = 0
-  for command, text in (shown .. "\n$ "):gmatch("%$ (perigee[^\n]*)\n(.-)%f[$\0]") do
-    lu.assertEquals(output(folder, command), same_anywhere(text))
-    commands = commands + 1
+  local section = readme:match("## A new task\n(.-)\n## ")
+  for shown in section:gmatch("\n```\n(%$ perigee .-)```") do
+    for command, text in (shown .. "\n$ "):gmatch("%$ (perigee[^\n]*)\n(.-)%f[$\0]") do
+      lu.assertEquals(output(folder, command), same_anywhere(text))
+      commands = commands + 1
+    end
   end
-  lu.assertEquals(commands, 2)
+  lu.assertEquals(commands, 4)
   lu.assertStrContains(output("/", "PERIGEE_TASKS=" .. folder .. "/tasks " .. binary
     .. " check demo/double " .. folder .. "/double.cu --device sim"), "double.cu: passed")
   os.execute("rm -rf " .. folder)
+end
+
+function TestReadme:test_the_validator_in_place_accepts_permutations_only()
+  local code = core.read_file("tasks/README.md"):match("```lua\n(validate = .-)```")
+  local validate = assert(load("return { " .. code .. "}"))().validate
+  local function verdict_of(list)
+    return validate { outputs = { out = core.from_list("i32", list) } }.ok
+  end
+  lu.assertTrue(verdict_of { 2, 0, 1 })
+  lu.assertFalse(verdict_of { 2, 0, 2 })
+  lu.assertFalse(verdict_of { 3, 0, 1 })
+  lu.assertFalse(verdict_of { 0, -1, 1 })
 end
 
 function TestReadme:test_every_field_of_a_task_is_documented()
