@@ -25,10 +25,11 @@ local SEARCH_STREAM, FINAL_STREAM = 1, 2 -- of the judge's base seed: the inputs
 local IDLE_ROUNDS = 50 -- in which a pipeline proposes nothing new, before that counts as its end
 local BATCH_LEAST, BATCH_MOST = 4, 8
 
---- @tparam table how {judge = judge.session, task, p, cell, base = resolved implementation or
---   candidate, pipeline = what pipeline.find returned, objective, seed = of the search, budget =
---   evaluations or nil, seconds = or nil, store and session = where records go, name = of the
---   session, on_record = function(entry, rec, extra), on_progress = function(text)}
+--- @tparam table how {judge = judge.session, task, p, cell, set = what cell and command set, base =
+--   resolved implementation or candidate, pipeline = what pipeline.find returned, objective, seed =
+--   of the search, budget = evaluations or nil, seconds = or nil, store and session = where records
+--   go, name = of the session, on_record = function(entry, rec, extra), on_progress =
+--   function(text)}
 function tune.new(how)
   local self = setmetatable({}, Tune)
   for name, value in pairs(how) do self[name] = value end
@@ -267,7 +268,7 @@ local function finalists(self, most)
 end
 
 local function set_ratio(row, base)
-  if not base or not base.value then return end
+  if not base or not base.value or not row.value then return end
   if base.samples and row.samples then
     local r = core.ratio(base.samples, row.samples)
     row.ratio, row.ratio_ci95 = r.ratio, r.ci95
@@ -288,6 +289,27 @@ local function ranked_rows(self, rows)
   return rows
 end
 
+-- Whether a configuration keeps its constraints at every size that `perigee check` looks at.
+local function fits_check_sizes(self, candidate)
+  local space = candidate.base.space or self.space
+  for index = 1, params.check_count(self.task.params, self.set) do
+    local p = self.task:resolve { purpose = "check", index = index, set = self.set }
+    if knobs.broken(space, candidate.values, p) then return false end
+  end
+  return true
+end
+
+-- The sizes of `perigee check`: what is right at one size only must not win.
+local function check_sizes(self, arm)
+  if arm.failure or not fits_check_sizes(self, arm.candidate) then return end
+  self.on_progress("checking every size " .. knobs.text(arm.candidate.values))
+  local ok, e = errors.catch("launch_error", self.judge.check_cases, self.judge, arm, self.task,
+    self.set)
+  if ok then return end
+  if e.code == "environment" then errors.again(e) end
+  arm.failure = { verdict = "launch_error", reason = e.message, hint = e.hint, findings = {} }
+end
+
 -- Fresh inputs, each finalist in a process of its own, slices interleaved.
 local function measured(self, list)
   local candidates = {}
@@ -303,8 +325,12 @@ local function measured(self, list)
   local sets = self.judge:sets_for(one, arms)
   for _, arm in ipairs(arms) do
     arm.case = one
+    check_sizes(self, arm)
     self.on_progress("checking again " .. knobs.text(arm.candidate.values))
-    if not arm.failure then arm.failure = attempt(self, arm, sets) end
+    if not arm.failure then
+      arm.case = one
+      arm.failure = attempt(self, arm, sets)
+    end
   end
   self.judge:time(arms)
   return arms

@@ -21,4 +21,18 @@ out=$(on_shim "$build/perigee" doctor)
 check "doctor names the GPU and its driver" "$out" "*cuda:0*simulated GPU*999.0 (CUDA 13.0)*"
 out=$(on_shim "$build/perigee" check vector/saxpy tests/candidates/saxpy/right.cu --device cuda:1)
 check "a GPU that is not there" "$out" "*cuda:1 does not exist: CUDA sees 1 GPU*status 3"
+folder=$(mktemp -d)
+cat >"$folder/two.lua" <<'END'
+return { propose = function(history)
+  if #history == 0 then return { {}, { BLOCK = 512, UNROLL = 4 }, { BLOCK = 96, UNROLL = 4 } } end
+end }
+END
+tune=("$build/perigee" tune "$folder/two.lua" tests/tune/scale.lua --device cuda:0 --db "$folder/r.db" --slice 0.05 --final 0.1)
+out=$(on_shim "${tune[@]}")
+check "tune measures the best side by side" "$out" "*3 evaluations: 2 passed, 1 wrong_result*side by side*1 (default)*status 0"
+check "a configuration that is wrong at another size does not win" "$out" "* unwritten_output *BLOCK=512 UNROLL=4*"
+check "tune again takes all from the store" "$(on_shim "${tune[@]}" --json)" "status 0"
+out=$(on_shim "$build/perigee" repro 1 --db "$folder/r.db")
+check "repro compares times" "$out" "*passed, then passed*change *%*status 0"
+rm -rf "$folder"
 finish

@@ -10,6 +10,9 @@
 #endif
 
 extern "C" __global__ void scale(int n, float a, const float* x, float* y) {
+#if BLOCK == 512 && UNROLL == 4
+  if (n == 1) return; // wrong, but not at the size that is timed
+#endif
   int i = (blockIdx.x * BLOCK + threadIdx.x) * UNROLL;
 #if BLOCK == 96 && UNROLL == 4
   a += 1; // wrong

@@ -98,7 +98,11 @@ local function parameters(options, task, sim)
   local cell = task:select_cells(options.cell and { options.cell } or nil, set)[1]
   local p = task:resolve { purpose = sim and "sim" or "default", cell = cell or nil, set = set }
   params.check_effect(task.params, set, { p }, task.name)
-  return cell or nil, p
+  local both = {}
+  for _, values in ipairs { cell and cell.set or {}, set } do
+    for name, value in pairs(values) do both[name] = value end
+  end
+  return cell or nil, p, both
 end
 
 local function device_of(options)
@@ -118,7 +122,7 @@ local function prepare(options)
   }
   how.base = base_of(options, task, how.pipeline.where == nil)
   check_knobs(how.base, how.pipeline)
-  how.cell, how.p = parameters(options, task, spec:match("^sim") ~= nil)
+  how.cell, how.p, how.set = parameters(options, task, spec:match("^sim") ~= nil)
   if not options.budget and not how.pipeline.whole then options.budget = EVALUATIONS end
   how.budget = options.budget
   return how, spec
