@@ -102,8 +102,8 @@ local function keep(arm, reply)
 end
 
 --- One slice of one arm. @treturn table|nil a failure
-local function slice(arm)
-  local failure = reload(arm)
+local function slice(arm, quick)
+  local failure = not quick and reload(arm) or nil
   if failure then return failure end
   local sets = choose_sets(arm, slice_size(arm))
   local poison = timing.poison()
@@ -168,7 +168,8 @@ end
 -- Each gets `time` (see the record) or `failure`.
 -- @tparam table arms
 -- @tparam table how {budget = seconds for each arm, progress = function(text), hopeless_us = nil or
---   a time above which the fastest sample of a slice ends the arm's timing}
+--   a time above which the fastest sample of a slice ends the arm's timing, quick = true: the
+--   module stays loaded, for a search whose end is a timing with all that is usual}
 function timing.run(arms, how)
   for _, arm in ipairs(arms) do
     arm.samples, arm.discarded, arm.slices = {}, 0, 0
@@ -181,7 +182,7 @@ function timing.run(arms, how)
     local still, pending, few = {}, false, false
     for _, arm in ipairs(shuffled(active)) do
       how.progress(("timing %s, %d samples"):format(arm.impl.name, #arm.samples))
-      arm.failure = slice(arm)
+      arm.failure = slice(arm, how.quick)
       arm.stopped = not arm.failure and hopeless(arm, how.hopeless_us) or nil
       if arm.stopped then
         finished[#finished + 1] = arm

@@ -275,4 +275,32 @@ function TestJudge:test_a_new_task_file_is_listed_and_runs()
   lu.assertEquals(run(found[1])[1].verdict, "passed")
 end
 
+-- On a device with a clock, which the simulator is taken for here.
+function TestJudge:test_bits_that_were_judged_right_for_a_case_are_not_judged_again()
+  local judged = 0
+  local one = task { validate = function(ctx)
+    judged = judged + 1
+    local right = ctx.state.bins:equal_bits(ctx.expected.bins)
+    return { ok = right, verdict = "wrong_result", reason = "wrong", checks = {} }
+  end }
+  require("perigee.validate").prepare(one)
+  local session <close> = judge.session { device = "sim", seed = 3 }
+  session.sim = false
+  local case = require("perigee.case").make(one, one:resolve { purpose = "sim" }, 5)
+  case.accepted = {}
+  local function outcome(change)
+    local arm, bins = { case = case }, case:expected().bins:copy()
+    if change then bins[3] = bins[3] + 1 end
+    local failure = session:judge(arm, { bins = bins }, 0)
+    return failure and failure.verdict or "passed", arm
+  end
+  local verdict, first = outcome()
+  lu.assertEquals({ verdict, judged }, { "passed", 1 })
+  local again, second = outcome()
+  lu.assertEquals({ again, judged }, { "passed", 1 })
+  lu.assertEquals({ second.checks, second.known }, { first.checks, first.known })
+  lu.assertEquals({ outcome(true), judged }, { "wrong_result", 2 })
+  lu.assertEquals({ outcome(true), judged }, { "wrong_result", 3 }) -- what is wrong is not kept
+end
+
 os.exit(lu.LuaUnit.run())
