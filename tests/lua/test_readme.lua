@@ -81,6 +81,34 @@ function TestReadme:test_the_validator_in_place_accepts_permutations_only()
   lu.assertFalse(verdict_of { 0, -1, 1 })
 end
 
+-- The folder of lua/README.md, at its default and with the other knob that the text names.
+function TestReadme:test_the_candidate_folder()
+  if not core.compiler_info() then lu.skip("no NVRTC on this machine") end
+  local section = core.read_file("lua/README.md"):match("\n## Candidates\n(.-)\n## ")
+  local folder = os.tmpname()
+  os.remove(folder)
+  assert(core.mkdir_all(folder))
+  assert(core.write_file(folder .. "/plan.lua", section:match("```lua\n(.-)```")))
+  assert(core.write_file(folder .. "/axpy.cu", section:match("```cuda\n(.-)```")))
+  local task = require("perigee.catalogue").find("vector/saxpy")[1]
+  local session <close> = judge.session { device = "sim" }
+  for _, block_size in ipairs { 128, 512 } do
+    local rec = session:check(task, impl.candidate(folder), { knobs = { BLOCK = block_size } })
+    lu.assertEquals(rec.verdict, "passed", rec.reason)
+    lu.assertEquals(rec.plan[1].block, { block_size, 1, 1 })
+  end
+  lu.assertStrContains(section, "--knob BLOCK=512")
+  os.execute("rm -rf " .. folder)
+end
+
+function TestReadme:test_every_field_of_a_plan_is_documented()
+  local section = core.read_file("lua/README.md"):match("\n## Candidates\n(.-)\n## ")
+  local fields = core.read_file("lua/perigee/candidate.lua"):match("local FIELDS = (%b{})")
+  for name in fields:gsub('"[^"]*"', ""):gmatch("([%w_]+) =") do
+    lu.assertStrContains(section, "`" .. name .. "`")
+  end
+end
+
 function TestReadme:test_every_field_of_a_task_is_documented()
   local text = core.read_file("tasks/README.md")
   local fields = core.read_file("lua/perigee/task.lua"):match("local FIELDS = (%b{})")

@@ -14,7 +14,8 @@ local SPARES = 4
 
 function check.configure(parser)
   parser:argument("task", "name of a task (see perigee list) or a task file")
-  parser:argument("candidate", "source file: .cu or .ptx"):args("+")
+  parser:argument("candidate", "source file (.cu, .rs, .py or .ptx) or folder with a plan.lua")
+    :args("+")
   common.evaluation(parser, "0.2")
   keep.configure(parser)
 end
