@@ -131,12 +131,10 @@ local function restored(task, whole, bundle, folder)
       { __index = impl.resolve(task, declared) })
   end
   if files.is_file(files.join(folder, "plan.lua")) then
-    local one = impl.candidate(folder)
-    one.name = whole.impl
-    return one
+    path = folder
   end
   local one = impl.candidate(path)
-  one.name, one.shown = whole.impl, whole.source
+  one.name, one.shown = whole.impl, whole.source -- the name is in the PTX
   return one
 end
 

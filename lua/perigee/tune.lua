@@ -372,20 +372,26 @@ local function stored_rows(self, list, name)
   return ranked_rows(self, rows)
 end
 
---- The best few and the default: on a device with a clock measured again, all at the same time.
+--- The best few and the default, as they were measured one after the other.
 -- @tparam integer most how many
--- @tparam number seconds of timing for each
 -- @treturn table rows {entry, value, time, record, ratio, ratio_ci95, default}, the best first
--- @treturn boolean whether they were measured side by side
-function Tune:final(most, seconds)
-  local list, rows = finalists(self, most), {}
-  for i, entry in ipairs(list) do
+function Tune:best(most)
+  local rows = {}
+  for i, entry in ipairs(finalists(self, most)) do
     rows[i] = { entry = entry, value = entry.value, time = entry.record.time,
       record = entry.record }
   end
-  if #list == 0 or self.objective.exact or core.interrupted() then
-    return ranked_rows(self, rows), false
-  end
+  return ranked_rows(self, rows)
+end
+
+--- The best few and the default: on a device with a clock measured again, all at the same time.
+-- @tparam integer most how many
+-- @tparam number seconds of timing for each
+-- @treturn table rows as of Tune:best
+-- @treturn boolean whether they were measured side by side
+function Tune:final(most, seconds)
+  local list = finalists(self, most)
+  if #list == 0 or self.objective.exact or core.interrupted() then return self:best(most), false end
   local keys = {}
   for i, entry in ipairs(list) do keys[i] = entry.key end
   table.sort(keys)
@@ -393,7 +399,7 @@ function Tune:final(most, seconds)
   local known = stored_rows(self, list, name)
   if known then return known, true end
   self.judge.budget = seconds
-  rows = final_records(self, measured(self, list))
+  local rows = final_records(self, measured(self, list))
   for _, row in ipairs(rows) do
     keep(self, row.record, row.extra, name .. row.entry.key)
     self.on_record(nil, row.record, row.extra)

@@ -241,6 +241,34 @@ function TestTune:test_a_store_that_cannot_be_written_is_said_before_anything_ru
   lu.assertEquals(status, 3)
 end
 
+-- A limit of the size of files is what a full disk is to SQLite.
+function TestTune:test_a_full_disk_ends_with_what_is_known_and_the_search_goes_on_later()
+  if not core.compiler_info() then lu.skip("no NVRTC on this machine") end
+  local db = fresh_store()
+  local command = ("'%s' tune grid %s --device sim:profile --db %s"):format(BINARY, TASK, db)
+  local text, status = shell(("trap '' XFSZ; ulimit -f 90; %s"):format(command))
+  lu.assertEquals(status, 3, text)
+  lu.assertStrContains(text, "results store: SQLite")
+  lu.assertStrContains(text, "(stopped by an error)")
+  lu.assertStrContains(text, "1 (default)")
+  local known = tonumber(text:match("(%d+) evaluations?: "))
+  lu.assertTrue(known >= 1 and known < 15)
+  lu.assertEquals(#records((shell(command .. " --json"))), 15 - known)
+end
+
+function TestTune:test_a_folder_with_a_plan_is_tuned()
+  local place = folder .. "/candidate"
+  shell(("mkdir -p %s && cp tests/tune/scale.cu %s"):format(place, place))
+  core.write_file(place .. "/plan.lua", [[return {
+    launch = { grid = "ceil_div(n, BLOCK * UNROLL)", block = "BLOCK" },
+    knobs = { BLOCK = { 256, 64 }, UNROLL = { 1, 4 } } }]])
+  local text = tune(("grid %s --candidate %s"):format(TASK, place), fresh_store())
+  lu.assertStrContains(text, "4 evaluations: 4 passed")
+  local command = text:match("\n  (perigee check [^\n]*)\n$")
+  lu.assertStrContains(command, place .. " --knob BLOCK=")
+  lu.assertEquals(select(2, shell(command:gsub("^perigee", BINARY) .. " --device sim")), 0)
+end
+
 local status = lu.LuaUnit.run()
 shell("rm -rf " .. folder)
 os.exit(status)

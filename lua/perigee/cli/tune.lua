@@ -176,8 +176,9 @@ function tune.main(options)
   if not options.json then report_tune.head(one, common.out) end
   core.catch_interrupt()
   local ok, reason = pcall(one.run, one)
-  local rows, measured = {}, false
-  if ok then rows, measured = one:final(options.top, options.final) end
+  local rows, measured
+  if ok then rows, measured = one:final(options.top, options.final)
+  else rows = one:best(options.top) end
   line:clear()
   if not options.json then
     report_tune.tail(one, ok and reason or "stopped by an error", rows, measured, common.out)
