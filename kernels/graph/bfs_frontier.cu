@@ -7,39 +7,39 @@
 // Each vertex in the queue has the number of edges before it. Both its place and that number come
 // from one 64-bit atomic addition, so that the queue is a prefix sum as soon as it is written.
 
-constexpr int THREADS = 256, CHUNK = 2048; // CHUNK: edges that a block works on at a time
-constexpr int SMALL = 2 * CHUNK;           // edges of a level that one block does alone
-constexpr int ALPHA = 14, BETA = 64; // upwards when the edges of the level exceed 1 / ALPHA of
-                                     // those left, and its vertices 1 / BETA of all
+constexpr int THREADS = 256, CHUNK = 2048;  // CHUNK: edges that a block works on at a time
+constexpr int SMALL = 2 * CHUNK;            // edges of a level that one block does alone
+constexpr int ALPHA = 14, BETA = 64;  // upwards when the edges of the level exceed 1 / ALPHA of
+                                      // those left, and its vertices 1 / BETA of all
 
 struct Control {
-  unsigned count, edges;   // of this level
-  unsigned long long next; // of the next: vertices << 32 | edges
-  unsigned left;           // edges of vertices that had no depth before this level
+  unsigned count, edges;    // of this level
+  unsigned long long next;  // of the next: vertices << 32 | edges
+  unsigned left;            // edges of vertices that had no depth before this level
   int level;
   unsigned ticket;
 };
 
 struct Graph {
   const int *first, *neighbour;
-  int *depth;
-  unsigned *queue; // [2][2][n]: for even and odd levels, vertices and the edges before each
+  int* depth;
+  unsigned* queue;  // [2][2][n]: for even and odd levels, vertices and the edges before each
   int n;
 
-  __device__ unsigned *vertices(int level) const {
+  __device__ unsigned* vertices(int level) const {
     return queue + (level & 1) * 2 * (size_t)n;
   }
-  __device__ unsigned *edges_before(int level) const {
+  __device__ unsigned* edges_before(int level) const {
     return vertices(level) + n;
   }
 };
 
-__device__ inline int depth_of(const Graph &g, int v) {
-  return *const_cast<volatile int *>(g.depth + v);
+__device__ inline int depth_of(const Graph& g, int v) {
+  return *const_cast<volatile int*>(g.depth + v);
 }
 
 // The lanes that `found` put their vertices into the next level's queue. All lanes call it.
-__device__ inline void append(const Graph &g, Control *control, int level, bool found, int v) {
+__device__ inline void append(const Graph& g, Control* control, int level, bool found, int v) {
   unsigned lanes = __ballot_sync(~0u, found), lane = threadIdx.x % 32;
   if (!lanes) return;
   unsigned degree = found ? g.first[v + 1] - g.first[v] : 0, sum = degree;
@@ -58,12 +58,12 @@ __device__ inline void append(const Graph &g, Control *control, int level, bool 
 }
 
 // The last place whose edges begin at or before `edge`: a warp tries 32 places at a time.
-__device__ inline unsigned find_place(const unsigned *edges_before, unsigned count, unsigned edge) {
-  unsigned low = 0, lane = threadIdx.x % 32; // it is in low .. low + count - 1
+__device__ inline unsigned find_place(const unsigned* edges_before, unsigned count, unsigned edge) {
+  unsigned low = 0, lane = threadIdx.x % 32;  // it is in low .. low + count - 1
   while (count > 1) {
     unsigned step = (count + 31) / 32, place = low + lane * step;
     bool before = lane * step < count && edges_before[place] <= edge;
-    int last = 31 - __clz(__ballot_sync(~0u, before)); // lane 0 always is
+    int last = 31 - __clz(__ballot_sync(~0u, before));  // lane 0 always is
     low += last * step;
     count = min(step, count - last * step);
   }
@@ -71,12 +71,12 @@ __device__ inline unsigned find_place(const unsigned *edges_before, unsigned cou
 }
 
 struct Chunk {
-  unsigned first, last;                  // places in the queue
-  unsigned before[CHUNK], offset[CHUNK]; // edges before a vertex; from these to its own
+  unsigned first, last;                   // places in the queue
+  unsigned before[CHUNK], offset[CHUNK];  // edges before a vertex; from these to its own
 };
 
 // Edges begin .. end - 1 of the level: neighbours without a depth get one. All threads call it.
-__device__ inline void expand(const Graph &g, Control *control, Chunk &chunk, int level,
+__device__ inline void expand(const Graph& g, Control* control, Chunk& chunk, int level,
                               unsigned count, unsigned begin, unsigned end) {
   const unsigned *before = g.edges_before(level), *vertices = g.vertices(level);
   if (threadIdx.x / 32 < 2) {
@@ -98,10 +98,8 @@ __device__ inline void expand(const Graph &g, Control *control, Chunk &chunk, in
       unsigned low = 0;
       for (unsigned rest = places; rest > 1;) {
         unsigned half = rest / 2;
-        if (chunk.before[low + half] <= edge)
-          low += half, rest -= half;
-        else
-          rest = half;
+        if (chunk.before[low + half] <= edge) low += half, rest -= half;
+        else rest = half;
       }
       v = g.neighbour[edge + chunk.offset[low]];
       found = depth_of(g, v) < 0 && atomicCAS(g.depth + v, -1, level + 1) < 0;
@@ -112,20 +110,20 @@ __device__ inline void expand(const Graph &g, Control *control, Chunk &chunk, in
 }
 
 // Vertices without a depth look for a neighbour in the level.
-__device__ inline void look_up(const Graph &g, Control *control, int level) {
+__device__ inline void look_up(const Graph& g, Control* control, int level) {
   for (int base = blockIdx.x * THREADS; base < g.n; base += gridDim.x * THREADS) {
     int v = base + threadIdx.x;
     bool found = false;
     if (v < g.n && depth_of(g, v) < 0)
       for (int e = g.first[v]; e < g.first[v + 1] && !found; e++)
         found = depth_of(g, g.neighbour[e]) == level;
-    if (found) *const_cast<volatile int *>(g.depth + v) = level + 1;
+    if (found) *const_cast<volatile int*>(g.depth + v) = level + 1;
     append(g, control, level, found, v);
   }
 }
 
 // One thread, when all others are done with the level.
-__device__ inline void step(Control *control, int *done) {
+__device__ inline void step(Control* control, int* done) {
   unsigned long long next = atomicExch(&control->next, 0);
   control->left -= control->edges;
   control->count = static_cast<unsigned>(next >> 32);
@@ -134,8 +132,8 @@ __device__ inline void step(Control *control, int *done) {
   *done = control->count == 0;
 }
 
-extern "C" __global__ void bfs_begin(const int *first, int *depth, unsigned *queue,
-                                     Control *control, int *done, int n) {
+extern "C" __global__ void bfs_begin(const int* first, int* depth, unsigned* queue,
+                                     Control* control, int* done, int n) {
   int v = blockIdx.x * blockDim.x + threadIdx.x;
   if (v < n) depth[v] = v == 0 ? 0 : -1;
   if (v != 0) return;
@@ -147,8 +145,8 @@ extern "C" __global__ void bfs_begin(const int *first, int *depth, unsigned *que
 
 // Levels one after the other for as long as they are small: one block.
 extern "C" __global__ void __launch_bounds__(1024)
-    bfs_small(const int *first, const int *neighbour, int *depth, unsigned *queue, Control *control,
-              int *done, int n) {
+    bfs_small(const int* first, const int* neighbour, int* depth, unsigned* queue, Control* control,
+              int* done, int n) {
   __shared__ Chunk chunk;
   Graph g = {first, neighbour, depth, queue, n};
   for (;;) {
@@ -165,8 +163,8 @@ extern "C" __global__ void __launch_bounds__(1024)
 
 // One level, of any size.
 extern "C" __global__ void __launch_bounds__(THREADS)
-    bfs_large(const int *first, const int *neighbour, int *depth, unsigned *queue, Control *control,
-              int *done, int n) {
+    bfs_large(const int* first, const int* neighbour, int* depth, unsigned* queue, Control* control,
+              int* done, int n) {
   __shared__ Chunk chunk;
   Graph g = {first, neighbour, depth, queue, n};
   unsigned count = control->count, edges = control->edges, left = control->left;

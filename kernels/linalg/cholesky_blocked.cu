@@ -7,15 +7,15 @@
 // w is the lower triangle of a on its way to l, in whole tiles: size is a multiple of 64, and what
 // is beyond n is that of a unit matrix.
 
-constexpr int TILE = 64, HALF = 32, STRIDE = TILE + 4, THREADS = 256; // STRIDE: no bank twice
+constexpr int TILE = 64, HALF = 32, STRIDE = TILE + 4, THREADS = 256;  // STRIDE: no bank twice
 
 typedef float Tile[TILE][STRIDE];
 
-__device__ inline void load_tile(Tile &tile, const float *from, int size) {
+__device__ inline void load_tile(Tile& tile, const float* from, int size) {
   for (int i = threadIdx.x; i < TILE * TILE / 4; i += THREADS) {
     int y = i / (TILE / 4), x = i % (TILE / 4) * 4;
-    *reinterpret_cast<float4 *>(&tile[y][x]) =
-        *reinterpret_cast<const float4 *>(from + (size_t)y * size + x);
+    *reinterpret_cast<float4*>(&tile[y][x]) =
+        *reinterpret_cast<const float4*>(from + (size_t)y * size + x);
   }
 }
 
@@ -29,14 +29,14 @@ __device__ inline int column_of(int j) {
 }
 
 // sum += a b^T
-__device__ inline void add_product(float (&sum)[4][4], const Tile &a, const Tile &b) {
+__device__ inline void add_product(float (&sum)[4][4], const Tile& a, const Tile& b) {
 #pragma unroll 4
   for (int k = 0; k < TILE; k += 4) {
     float4 of_a[4], of_b[4];
 #pragma unroll
     for (int i = 0; i < 4; i++) {
-      of_a[i] = *reinterpret_cast<const float4 *>(&a[row_of(i)][k]);
-      of_b[i] = *reinterpret_cast<const float4 *>(&b[column_of(i)][k]);
+      of_a[i] = *reinterpret_cast<const float4*>(&a[row_of(i)][k]);
+      of_b[i] = *reinterpret_cast<const float4*>(&b[column_of(i)][k]);
     }
 #pragma unroll
     for (int i = 0; i < 4; i++)
@@ -48,7 +48,7 @@ __device__ inline void add_product(float (&sum)[4][4], const Tile &a, const Tile
 }
 
 // One warp factors the half tile at t[first][first]; lane i has row i.
-__device__ inline void factor_half(Tile &t, int first) {
+__device__ inline void factor_half(Tile& t, int first) {
   int lane = threadIdx.x % 32;
   float row[HALF];
 #pragma unroll
@@ -64,7 +64,7 @@ __device__ inline void factor_half(Tile &t, int first) {
 }
 
 // One warp inverts the triangle at t[first][first]; lane c makes column c.
-__device__ inline void invert_half(Tile &inverse, const Tile &t, int first) {
+__device__ inline void invert_half(Tile& inverse, const Tile& t, int first) {
   int lane = threadIdx.x % 32;
   float column[HALF];
 #pragma unroll
@@ -81,7 +81,7 @@ __device__ inline void invert_half(Tile &inverse, const Tile &t, int first) {
 // A thread's four elements of a half tile: one column, rows 8 apart. sum += a b or a b^T of the
 // half tiles that begin at a and b.
 template <bool TRANSPOSED>
-__device__ inline void add_half_product(float (&sum)[4], const float *a, const float *b) {
+__device__ inline void add_half_product(float (&sum)[4], const float* a, const float* b) {
   int row = threadIdx.x / 32, column = threadIdx.x % 32;
 #pragma unroll 8
   for (int k = 0; k < HALF; k++) {
@@ -91,15 +91,15 @@ __device__ inline void add_half_product(float (&sum)[4], const float *a, const f
   }
 }
 
-__device__ inline void put_half(float *to, float scale, const float (&sum)[4]) {
+__device__ inline void put_half(float* to, float scale, const float (&sum)[4]) {
 #pragma unroll
   for (int i = 0; i < 4; i++)
     to[(threadIdx.x / 32 + 8 * i) * STRIDE + threadIdx.x % 32] = scale * sum[i];
 }
 
 // t becomes its Cholesky factor, `inverse` the inverse of that. All threads call it.
-__device__ inline void factor_tile(Tile &t, Tile &inverse) {
-  float *corner = &t[HALF][0];
+__device__ inline void factor_tile(Tile& t, Tile& inverse) {
+  float* corner = &t[HALF][0];
   bool first_warp = threadIdx.x < 32;
   for (int i = threadIdx.x; i < HALF * HALF; i += THREADS) {
     t[i / HALF][HALF + i % HALF] = 0;
@@ -112,7 +112,7 @@ __device__ inline void factor_tile(Tile &t, Tile &inverse) {
     invert_half(inverse, t, 0);
   }
   __syncthreads();
-  float below[4] = {}; // the half tile below: its product with the inverse, transposed
+  float below[4] = {};  // the half tile below: its product with the inverse, transposed
   add_half_product<true>(below, corner, &inverse[0][0]);
   __syncthreads();
   put_half(corner, 1, below);
@@ -128,7 +128,7 @@ __device__ inline void factor_tile(Tile &t, Tile &inverse) {
     __syncwarp();
     invert_half(inverse, t, HALF);
   }
-  float half[4] = {}; // of the inverse: -(inverse of the second) corner (inverse of the first)
+  float half[4] = {};  // of the inverse: -(inverse of the second) corner (inverse of the first)
   add_half_product<false>(half, corner, &inverse[0][0]);
   put_half(&inverse[HALF][0], -1, half);
   __syncthreads();
@@ -140,7 +140,7 @@ __device__ inline void factor_tile(Tile &t, Tile &inverse) {
 }
 
 // A finished tile of l at tile row and column (y, x), and its inverse.
-__device__ inline void store_factor(const Tile &t, const Tile &inverse, float *l, float *inverse_to,
+__device__ inline void store_factor(const Tile& t, const Tile& inverse, float* l, float* inverse_to,
                                     int n, int at) {
   for (int i = threadIdx.x; i < TILE * TILE; i += THREADS) {
     int y = i / TILE, x = i % TILE;
@@ -151,7 +151,7 @@ __device__ inline void store_factor(const Tile &t, const Tile &inverse, float *l
 
 // w from a; 0 above the diagonal of l. A block for each 64 x 64 of the lower triangle and above.
 extern "C" __global__ void __launch_bounds__(THREADS)
-    cholesky_begin(const float *a, float *l, float *w, int n, int size) {
+    cholesky_begin(const float* a, float* l, float* w, int n, int size) {
   for (int i = threadIdx.x; i < TILE * TILE; i += THREADS) {
     int y = blockIdx.y * TILE + i / TILE, x = blockIdx.x * TILE + i % TILE;
     bool inside = y < n && x < n;
@@ -165,7 +165,7 @@ extern "C" __global__ void __launch_bounds__(THREADS)
 
 // The first tile on the diagonal.
 extern "C" __global__ void __launch_bounds__(THREADS)
-    cholesky_first(const float *w, float *l, float *inverse, int n, int size) {
+    cholesky_first(const float* w, float* l, float* inverse, int n, int size) {
   __shared__ Tile t, inverted;
   load_tile(t, w, size);
   __syncthreads();
@@ -175,10 +175,10 @@ extern "C" __global__ void __launch_bounds__(THREADS)
 
 // The tiles below the diagonal in tile column `step`, a block each.
 extern "C" __global__ void __launch_bounds__(THREADS)
-    cholesky_panel(float *w, float *l, const float *inverse, int n, int size, int step) {
+    cholesky_panel(float* w, float* l, const float* inverse, int n, int size, int step) {
   __shared__ Tile tile, inverted;
   int row = (step + 1 + blockIdx.x) * TILE, column = step * TILE;
-  float *here = w + (size_t)row * size + column;
+  float* here = w + (size_t)row * size + column;
   load_tile(tile, here, size);
   load_tile(inverted, inverse, TILE);
   __syncthreads();
@@ -196,7 +196,7 @@ extern "C" __global__ void __launch_bounds__(THREADS)
 
 // The lower triangle of tiles right of column `step`: block 0 has the next one on the diagonal.
 extern "C" __global__ void __launch_bounds__(THREADS)
-    cholesky_update(float *w, float *l, float *inverse, int n, int size, int step) {
+    cholesky_update(float* w, float* l, float* inverse, int n, int size, int step) {
   __shared__ Tile a, b;
   int ty = static_cast<int>((sqrtf(8.0f * blockIdx.x + 1) - 1) / 2);
   while ((ty + 1) * (ty + 2) / 2 <= blockIdx.x) ty++;
@@ -208,7 +208,7 @@ extern "C" __global__ void __launch_bounds__(THREADS)
   __syncthreads();
   float sum[4][4] = {};
   add_product(sum, a, b);
-  float *here = w + (size_t)row * size + column;
+  float* here = w + (size_t)row * size + column;
   __syncthreads();
 #pragma unroll
   for (int i = 0; i < 4; i++)
@@ -216,10 +216,8 @@ extern "C" __global__ void __launch_bounds__(THREADS)
     for (int j = 0; j < 4; j++) {
       size_t at = (size_t)row_of(i) * size + column_of(j);
       float value = here[at] - sum[i][j];
-      if (blockIdx.x == 0)
-        a[row_of(i)][column_of(j)] = value;
-      else
-        here[at] = value;
+      if (blockIdx.x == 0) a[row_of(i)][column_of(j)] = value;
+      else here[at] = value;
     }
   if (blockIdx.x != 0) return;
   __syncthreads();

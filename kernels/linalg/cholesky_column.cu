@@ -1,7 +1,7 @@
 // Cholesky factorization, a = l l^T (task linalg/cholesky), one launch a column: each thread makes
 // an element of column j from the columns before it.
 
-extern "C" __global__ void cholesky_column(const float *a, float *l, int n, int j) {
+extern "C" __global__ void cholesky_column(const float* a, float* l, int n, int j) {
   int i = blockIdx.x * blockDim.x + threadIdx.x;
   if (i >= n) return;
   const float *row = l + (size_t)i * n, *pivot = l + (size_t)j * n;

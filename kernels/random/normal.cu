@@ -2,7 +2,7 @@
 // with the accurate functions of the CUDA library.
 #include "philox.cuh"
 
-extern "C" __global__ void normal(const unsigned long long *seed, float *y, int n) {
+extern "C" __global__ void normal(const unsigned long long* seed, float* y, int n) {
   int i = blockIdx.x * blockDim.x + threadIdx.x;
   if (i >= n) return;
   uint4 words = philox(i / 4, *seed);

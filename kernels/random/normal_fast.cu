@@ -22,15 +22,15 @@ __device__ inline float4 four(int vector, unsigned long long seed) {
   return make_float4(a.x, a.y, b.x, b.y);
 }
 
-extern "C" __global__ void normal(const unsigned long long *seed, float *y, int n) {
+extern "C" __global__ void normal(const unsigned long long* seed, float* y, int n) {
   unsigned long long key = *seed;
   int first = blockIdx.x * VECTORS * blockDim.x + threadIdx.x;
 #pragma unroll
   for (int v = 0; v < VECTORS; v++) {
     int vector = first + v * blockDim.x;
-    if (vector < n / 4) __stcs(reinterpret_cast<float4 *>(y) + vector, four(vector, key));
+    if (vector < n / 4) __stcs(reinterpret_cast<float4*>(y) + vector, four(vector, key));
   }
-  int rest = n / 4 * 4 + threadIdx.x; // the last, incomplete vector
+  int rest = n / 4 * 4 + threadIdx.x;  // the last, incomplete vector
   if (blockIdx.x != 0 || threadIdx.x >= 4 || rest >= n) return;
   float4 last = four(n / 4, key);
   y[rest] = threadIdx.x == 0 ? last.x : threadIdx.x == 1 ? last.y : last.z;

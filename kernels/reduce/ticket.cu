@@ -10,7 +10,7 @@ constexpr int THREADS = 256, WARPS = THREADS / 32;
 
 struct Sum {
   float value = 0.0f;
-  __device__ void add(const Sum &other) {
+  __device__ void add(const Sum& other) {
     value += other.value;
   }
   __device__ Sum from(int lane) const {
@@ -22,7 +22,7 @@ struct Sum {
 
 struct Max {
   float value = __int_as_float(0xff800000);
-  __device__ void add(const Max &other) {
+  __device__ void add(const Max& other) {
     value = fmaxf(value, other.value);
   }
   __device__ Max from(int lane) const {
@@ -35,7 +35,7 @@ struct Max {
 struct ArgMax {
   float value = __int_as_float(0xff800000);
   int index = 0x7fffffff;
-  __device__ void add(const ArgMax &other) {
+  __device__ void add(const ArgMax& other) {
     bool better = other.value > value || (other.value == value && other.index < index);
     value = better ? other.value : value;
     index = better ? other.index : index;
@@ -49,7 +49,8 @@ struct ArgMax {
 };
 
 // Thread 0 gets the result.
-template <class T> __device__ T reduce_block(T mine) {
+template <class T>
+__device__ T reduce_block(T mine) {
   __shared__ T of_warp[WARPS];
   for (int lane = 16; lane > 0; lane /= 2) mine.add(mine.from(lane));
   if (threadIdx.x % 32 == 0) of_warp[threadIdx.x / 32] = mine;
@@ -62,7 +63,8 @@ template <class T> __device__ T reduce_block(T mine) {
 }
 
 // Thread 0 of the last block gets the result and true.
-template <class T> __device__ bool reduce_grid(T &mine, T *partial, unsigned *ticket) {
+template <class T>
+__device__ bool reduce_grid(T& mine, T* partial, unsigned* ticket) {
   __shared__ bool last;
   T total = reduce_block(mine);
   if (threadIdx.x == 0) {
@@ -82,9 +84,9 @@ template <class T> __device__ bool reduce_grid(T &mine, T *partial, unsigned *ti
 // Calls f(four elements, index of the first) for all of this thread's, then g(index) for those of
 // the last, incomplete four. Two arrays when y is given.
 template <class Four, class One>
-__device__ void for_all(const float *x, const float *y, int n, Four four, One one) {
-  const float4 *xs = reinterpret_cast<const float4 *>(x);
-  const float4 *ys = reinterpret_cast<const float4 *>(y);
+__device__ void for_all(const float* x, const float* y, int n, Four four, One one) {
+  const float4* xs = reinterpret_cast<const float4*>(x);
+  const float4* ys = reinterpret_cast<const float4*>(y);
   int fours = n / 4, stride = gridDim.x * THREADS, i = blockIdx.x * THREADS + threadIdx.x;
   for (; i < fours - (UNROLL - 1) * stride; i += UNROLL * stride) {
     float4 a[UNROLL], b[UNROLL];
@@ -102,7 +104,7 @@ __device__ void for_all(const float *x, const float *y, int n, Four four, One on
 }
 
 extern "C" __global__ void __launch_bounds__(THREADS)
-    reduce_sum(const float *x, float *y, Sum *partial, unsigned *ticket, int n) {
+    reduce_sum(const float* x, float* y, Sum* partial, unsigned* ticket, int n) {
   Sum part[4];
   for_all(
       x, nullptr, n,
@@ -118,7 +120,7 @@ extern "C" __global__ void __launch_bounds__(THREADS)
 }
 
 extern "C" __global__ void __launch_bounds__(THREADS)
-    reduce_dot(const float *x, const float *y, float *r, Sum *partial, unsigned *ticket, int n) {
+    reduce_dot(const float* x, const float* y, float* r, Sum* partial, unsigned* ticket, int n) {
   Sum part[4];
   for_all(
       x, y, n,
@@ -134,7 +136,7 @@ extern "C" __global__ void __launch_bounds__(THREADS)
 }
 
 extern "C" __global__ void __launch_bounds__(THREADS)
-    reduce_max(const float *x, float *y, Max *partial, unsigned *ticket, int n) {
+    reduce_max(const float* x, float* y, Max* partial, unsigned* ticket, int n) {
   Max part;
   for_all(
       x, nullptr, n,
@@ -147,7 +149,7 @@ extern "C" __global__ void __launch_bounds__(THREADS)
 
 // The elements of a thread come in the order of their indices, so that a later one must be larger.
 extern "C" __global__ void __launch_bounds__(THREADS)
-    reduce_argmax(const float *x, int *index, ArgMax *partial, unsigned *ticket, int n) {
+    reduce_argmax(const float* x, int* index, ArgMax* partial, unsigned* ticket, int n) {
   ArgMax part;
   auto take = [&](float value, int i) {
     if (value > part.value) part.value = value, part.index = i;

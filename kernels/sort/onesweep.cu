@@ -16,15 +16,15 @@ static_assert(THREADS >= DIGITS, "every digit has a thread");
 
 // count[PASSES][DIGITS] is 0 before.
 extern "C" __global__ void __launch_bounds__(1024)
-    sort_histogram(const unsigned *keys, unsigned *count, int n) {
+    sort_histogram(const unsigned* keys, unsigned* count, int n) {
   __shared__ unsigned local[PASSES][DIGITS];
-  unsigned *flat = &local[0][0];
+  unsigned* flat = &local[0][0];
   for (int i = threadIdx.x; i < PASSES * DIGITS; i += blockDim.x) flat[i] = 0;
   __syncthreads();
   auto add = [&](unsigned key) {
     for (int pass = 0; pass < PASSES; pass++) atomicAdd(&local[pass][key >> 8 * pass & 255], 1);
   };
-  const uint4 *fours = reinterpret_cast<const uint4 *>(keys);
+  const uint4* fours = reinterpret_cast<const uint4*>(keys);
   int stride = gridDim.x * blockDim.x, first = blockIdx.x * blockDim.x + threadIdx.x;
   for (int i = first; i < n / 4; i += stride) {
     uint4 four = fours[i];
@@ -56,8 +56,8 @@ __device__ inline unsigned sum_before(unsigned value) {
 }
 
 // count[pass][digit] becomes the place of the first key with that digit. A block for each pass.
-extern "C" __global__ void __launch_bounds__(DIGITS) sort_offsets(unsigned *count) {
-  unsigned *mine = count + blockIdx.x * DIGITS + threadIdx.x;
+extern "C" __global__ void __launch_bounds__(DIGITS) sort_offsets(unsigned* count) {
+  unsigned* mine = count + blockIdx.x * DIGITS + threadIdx.x;
   *mine = sum_before(*mine);
 }
 
@@ -65,11 +65,11 @@ extern "C" __global__ void __launch_bounds__(DIGITS) sort_offsets(unsigned *coun
 // up to it.
 constexpr unsigned OWN = 1u << 30, ALL = 2u << 30, COUNT = OWN - 1;
 
-__device__ inline void publish(unsigned *status, unsigned value) {
+__device__ inline void publish(unsigned* status, unsigned value) {
   asm volatile("st.relaxed.gpu.u32 [%0], %1;" ::"l"(status), "r"(value) : "memory");
 }
 
-__device__ inline unsigned published(const unsigned *status) {
+__device__ inline unsigned published(const unsigned* status) {
   unsigned value;
   asm volatile("ld.relaxed.gpu.u32 %0, [%1];" : "=r"(value) : "l"(status) : "memory");
   return value;
@@ -77,7 +77,7 @@ __device__ inline unsigned published(const unsigned *status) {
 
 // How many keys of this thread's digit the tiles before `tile` hold. Four tiles are asked at a
 // time.
-__device__ inline unsigned look_back(const unsigned *status, int tile) {
+__device__ inline unsigned look_back(const unsigned* status, int tile) {
   unsigned sum = 0;
   for (int t = tile - 1; t >= 0;) {
     unsigned of[4];
@@ -85,7 +85,7 @@ __device__ inline unsigned look_back(const unsigned *status, int tile) {
     for (int j = 0; j < 4; j++) of[j] = t >= j ? published(status + (t - j) * DIGITS) : ALL;
 #pragma unroll
     for (int j = 0; j < 4; j++) {
-      if (of[j] < OWN) break; // ask again from here on
+      if (of[j] < OWN) break;  // ask again from here on
       sum += of[j] & COUNT;
       t = of[j] >= ALL ? -1 : t - 1;
       if (t < 0) break;
@@ -111,7 +111,7 @@ __device__ inline unsigned lanes_with(int digit) {
 }
 
 // The place of a key among those of its warp with the same digit; counts[digit] goes up.
-__device__ inline unsigned rank_in_warp(unsigned *counts, int digit) {
+__device__ inline unsigned rank_in_warp(unsigned* counts, int digit) {
   unsigned lanes = lanes_with(digit), lane = threadIdx.x % 32, before = 0;
   int leader = 31 - __clz(lanes);
   if (lane == leader) {
@@ -124,8 +124,8 @@ __device__ inline unsigned rank_in_warp(unsigned *counts, int digit) {
 
 // status[tiles][DIGITS] and *ticket are 0 before.
 extern "C" __global__ void __launch_bounds__(THREADS)
-    sort_pass(const unsigned *from, unsigned *to, const unsigned *offset, unsigned *status,
-              unsigned *ticket, int n, int shift) {
+    sort_pass(const unsigned* from, unsigned* to, const unsigned* offset, unsigned* status,
+              unsigned* ticket, int n, int shift) {
   __shared__ union {
     unsigned counts[WARPS][DIGITS];
     unsigned keys[TILE];
@@ -145,7 +145,7 @@ extern "C" __global__ void __launch_bounds__(THREADS)
     place[i] = rank_in_warp(shared.counts[warp], digit_of(key[i], shift));
   __syncthreads();
 
-  int digit = threadIdx.x; // from here to the next barrier, of the first DIGITS threads
+  int digit = threadIdx.x;  // from here to the next barrier, of the first DIGITS threads
   unsigned count = 0;
   if (digit < DIGITS) {
     for (int w = 0; w < WARPS; w++) {

@@ -51,7 +51,7 @@ __device__ inline float hardswish(float x) {
 }
 
 #define KERNEL(name, function, type, T)                                                         \
-  extern "C" __global__ void name##_##type(const T *__restrict__ x, T *__restrict__ y, int n) { \
+  extern "C" __global__ void name##_##type(const T* __restrict__ x, T* __restrict__ y, int n) { \
     int i = blockIdx.x * blockDim.x + threadIdx.x;                                              \
     if (i < n) store(y[i], function(load(x[i])));                                               \
   }

@@ -65,19 +65,21 @@ __device__ inline float hardswish(float x) {
   return x * __saturatef(x * (1 / 6.0f) + 0.5f);
 }
 
-constexpr int VECTORS = 2; // 16-byte vectors a thread
+constexpr int VECTORS = 2;  // 16-byte vectors a thread
 
-template <class T> __device__ inline void map_vector(uint4 &v, float (*f)(float)) {
+template <class T>
+__device__ inline void map_vector(uint4& v, float (*f)(float)) {
   map_word(v.x, f, T{});
   map_word(v.y, f, T{});
   map_word(v.z, f, T{});
   map_word(v.w, f, T{});
 }
 
-template <class T> __device__ inline void map(const T *x, T *y, int n, float (*f)(float)) {
+template <class T>
+__device__ inline void map(const T* x, T* y, int n, float (*f)(float)) {
   constexpr int PER_VECTOR = 16 / sizeof(T);
-  const uint4 *from = reinterpret_cast<const uint4 *>(x);
-  uint4 *to = reinterpret_cast<uint4 *>(y);
+  const uint4* from = reinterpret_cast<const uint4*>(x);
+  uint4* to = reinterpret_cast<uint4*>(y);
   int vectors = n / PER_VECTOR, first = blockIdx.x * VECTORS * blockDim.x + threadIdx.x;
   uint4 v[VECTORS];
 #pragma unroll
@@ -89,12 +91,12 @@ template <class T> __device__ inline void map(const T *x, T *y, int n, float (*f
     map_vector<T>(v[k], f);
     __stcs(to + first + k * blockDim.x, v[k]);
   }
-  int rest = vectors * PER_VECTOR + threadIdx.x; // the last, incomplete vector
+  int rest = vectors * PER_VECTOR + threadIdx.x;  // the last, incomplete vector
   if (blockIdx.x == 0 && rest < n) store(y[rest], f(load(x[rest])));
 }
 
 #define KERNEL(name, function, type, T)                                                         \
-  extern "C" __global__ void name##_##type(const T *__restrict__ x, T *__restrict__ y, int n) { \
+  extern "C" __global__ void name##_##type(const T* __restrict__ x, T* __restrict__ y, int n) { \
     map(x, y, n, function);                                                                     \
   }
 

@@ -1,0 +1,140 @@
+-- Every task of the catalogue refuses what computes nothing: outputs that were never written, all
+-- zero, all one, or copies of an input. And the graphs of graph/bfs are what the task says.
+local lu = require "luaunit"
+local pg = require "perigee"
+local case = require "perigee.case"
+local catalogue = require "perigee.catalogue"
+local validate = require "perigee.validate"
+
+local POISON = 0x7fa12345
+
+-- What came back when a candidate wrote `fill(buffer, array)` into every output.
+local function judge(one, fill)
+  local arrays = {}
+  for _, buffer in ipairs(one.list) do
+    if buffer.role == "state" then arrays[buffer.name] = one.io[buffer.name]:copy() end
+    if buffer.role == "output" then
+      arrays[buffer.name] = pg.array(buffer.dtype, buffer.shape)
+      fill(buffer, arrays[buffer.name])
+    end
+  end
+  return validate.run(one, arrays, POISON)
+end
+
+local function unwritten(_, array)
+  local pattern = string.pack("<I4", POISON):rep(array.nbytes // 4 + 1):sub(1, array.nbytes)
+  array:copy_from(pg.from_bytes(array.dtype, array.shape, pattern))
+end
+
+local function copy_of(input)
+  return function(buffer, array)
+    if input.dtype == buffer.dtype_name and input.count == array.count then
+      array:copy_from(input:reshape(array.shape))
+    end
+  end
+end
+
+local function refuses(task, one, what, fill)
+  local result = judge(one, fill)
+  lu.assertFalse(result.ok, ("%s accepts %s"):format(task.name, what))
+  return result
+end
+
+local function check(task)
+  local cell = task.cells[1]
+  local one = case.make(task, task:resolve { purpose = "sim", cell = cell }, 5)
+  local result = refuses(task, one, "unwritten output", unwritten)
+  lu.assertEquals(result.verdict, "unwritten_output", task.name)
+  if not task.outputs then return end
+  refuses(task, one, "zeros", function() end)
+  refuses(task, one, "ones", function(_, array) if not array.struct then array:fill(1) end end)
+  for _, buffer in ipairs(one.list) do
+    if buffer.role == "input" then
+      refuses(task, one, "a copy of " .. buffer.name, copy_of(one.io[buffer.name]))
+    end
+  end
+end
+
+TestEveryTask = {}
+
+function TestEveryTask:test_what_computes_nothing_is_refused()
+  local tasks = catalogue.all()
+  lu.assertTrue(#tasks >= 47)
+  for _, task in ipairs(tasks) do check(task) end
+end
+
+TestGraphs = {}
+
+local csr = require "graph.csr"
+
+-- Neighbours as a table of counts: from * 2^32 + to.
+local function edges_of(first, neighbour)
+  local count = {}
+  for v = 0, first.count - 2 do
+    for e = first[v], first[v + 1] - 1 do
+      local edge = v << 32 | neighbour[e]
+      count[edge] = (count[edge] or 0) + 1
+    end
+  end
+  return count
+end
+
+local function check_rows(first, neighbour, n)
+  lu.assertEquals(first.count, n + 1)
+  lu.assertEquals(first[0], 0)
+  lu.assertEquals(first[n], neighbour.count)
+end
+
+function TestGraphs:test_every_edge_is_there_in_both_directions()
+  for seed = 1, 3 do
+    local first, neighbour = csr.rmat(seed, 7, 4)
+    check_rows(first, neighbour, 128)
+    lu.assertEquals(neighbour.count, 2 * 4 * 128)
+    local all = edges_of(first, neighbour)
+    for edge, count in pairs(all) do
+      lu.assertEquals(all[(edge & 0xffffffff) << 32 | edge >> 32], count)
+    end
+    lu.assertTrue(first[1] > 0, "vertex 0 has a neighbour")
+  end
+end
+
+function TestGraphs:test_a_grid_has_the_degrees_of_a_grid()
+  local first, neighbour = csr.grid(9, 6) -- 8 x 8
+  check_rows(first, neighbour, 64)
+  local degrees = {}
+  for v = 0, 63 do
+    local degree = first[v + 1] - first[v]
+    degrees[degree] = (degrees[degree] or 0) + 1
+  end
+  lu.assertEquals(degrees, { [2] = 4, [3] = 24, [4] = 36 })
+end
+
+function TestGraphs:test_rmat_degrees_are_very_unequal()
+  local first = csr.rmat(3, 12, 16)
+  local most = 0
+  for v = 0, 4095 do most = math.max(most, first[v + 1] - first[v]) end
+  lu.assertTrue(most > 20 * 32, most) -- the mean is 32
+end
+
+-- Depths by relaxing every edge until nothing changes.
+function TestGraphs:test_depths_are_shortest_ways()
+  for _, graph in ipairs { { csr.rmat(5, 6, 1) }, { csr.grid(5, 5) } } do
+    local first, neighbour = graph[1], graph[2]
+    local n, want, changed = first.count - 1, { [0] = 0 }, true
+    while changed do
+      changed = false
+      for v = 0, n - 1 do
+        for e = first[v], first[v + 1] - 1 do
+          local w = neighbour[e]
+          if want[v] and want[v] + 1 < (want[w] or n) then
+            want[w], changed = want[v] + 1, true
+          end
+        end
+      end
+    end
+    local depth = csr.depths(first, neighbour)
+    for v = 0, n - 1 do lu.assertEquals(depth[v], want[v] or -1) end
+  end
+end
+
+os.exit(lu.LuaUnit.run())
