@@ -13,10 +13,6 @@ Spec.__index = Spec
 
 local INIT_BYTES = { empty = 0xFF, zero = 0 }
 
-local function is_array(value)
-  return type(value) == "userdata"
-end
-
 --- Declare a buffer without making its contents.
 -- @param dtype "f32" or a struct dtype
 -- @param shape integer or table of integers
@@ -46,7 +42,7 @@ end
 local function init_of(buffer, init, where)
   if init == nil then init = 0 end
   if INIT_BYTES[init] then init = INIT_BYTES[init] end
-  if is_array(init) then
+  if core.is_array(init) then
     if init.nbytes ~= buffer.bytes then
       core.error("invalid", ("buffer %s: its initial contents have %d bytes, expected %d"):format(
         buffer.name, init.nbytes, buffer.bytes), nil, where)
@@ -93,7 +89,7 @@ end
 -- @tparam string role "input", "state" or "output"
 -- @param value an array, what `spec` returned, or {dtype=, n=|shape=, init=}
 function buffers.normal(name, role, value, where)
-  if is_array(value) then return from_array(name, role, value) end
+  if core.is_array(value) then return from_array(name, role, value) end
   if type(value) ~= "table" or not value.dtype then
     core.error("invalid", ("%s '%s': expected an array or { dtype =, n = }, got %s"):format(role,
       name,

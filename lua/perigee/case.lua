@@ -98,7 +98,7 @@ local function as_array(value, buffer, task)
   if type(value) == "table" then
     array = core.array("f64", #value)
     for i, item in ipairs(value) do array[i - 1] = item end
-  elseif type(value) ~= "userdata" then
+  elseif not core.is_array(value) then
     core.error("invalid", ("task %s, reference: '%s' is a %s"):format(task.name, buffer.name,
       type(value)), "return arrays, lists or numbers by name", task.where)
   end

@@ -185,13 +185,16 @@ local function declare_one(name, given, where)
   return decl
 end
 
--- `only` names other parameters and values that these can have.
-local function check_only(name, decl, declared, where)
-  for other, wanted in pairs(decl.only or {}) do
+--- Check an `only`: it names parameters and values that these can have.
+-- @tparam string what whose it is, for errors
+-- @tparam table|nil only {other = value or list of values}
+-- @tparam table declared what params.declare returned
+function params.check_only(what, only, declared, where)
+  for other, wanted in pairs(only or {}) do
     local target = declared[other]
     if not target then
       fail(where, suggest.hint(tostring(other), params.names(declared), "parameters"),
-        "parameter %s: only: unknown parameter '%s'", name, tostring(other))
+        "%s: only: unknown parameter '%s'", what, tostring(other))
     end
     local list = type(wanted) == "table" and wanted or { wanted }
     for _, value in ipairs(list) do take(other, target, value, where) end
@@ -208,7 +211,9 @@ end
 function params.declare(declared, where)
   local result = {}
   for name, given in pairs(declared or {}) do result[name] = declare_one(name, given, where) end
-  for name, decl in pairs(result) do check_only(name, decl, result, where) end
+  for name, decl in pairs(result) do
+    params.check_only("parameter " .. name, decl.only, result, where)
+  end
   return result
 end
 

@@ -4,6 +4,7 @@
 
 local core = require "perigee.core"
 local errors = require "perigee.errors"
+local knobs = require "perigee.knobs"
 local params = require "perigee.params"
 local signature = require "perigee.signature"
 local suggest = require "perigee.suggest"
@@ -68,6 +69,16 @@ local function check_types(declared, fields, what, where)
   end
 end
 
+-- A list of texts, and nothing else.
+local function check_texts(list, what, where)
+  for key, text in pairs(list) do
+    if math.type(key) ~= "integer" or type(text) ~= "string" then
+      fail(where, nil, "%s: expected a list of texts, got a %s%s", what, type(text),
+        type(key) == "string" and (" called '%s'"):format(key) or "")
+    end
+  end
+end
+
 local function check_fields(declared, where)
   check_types(declared, FIELDS, "task", where)
   for _, name in ipairs(REQUIRED) do
@@ -81,6 +92,9 @@ local function check_fields(declared, where)
   end
   if not declared.name:match("^[%w_%-]+[%w_%-/%.]*$") then
     fail(where, 'for example "vector/saxpy"', "task: bad name '%s'", declared.name)
+  end
+  if type(declared.own_layout) == "table" then
+    check_texts(declared.own_layout, "task: own_layout", where)
   end
   if declared.level and not LEVELS[declared.level] then
     fail(where, "levels: kernel, module, application, challenge", "task: unknown level '%s'",
@@ -146,8 +160,18 @@ local function variant_cells(declared, names)
   return cells
 end
 
+-- What can be wrong with an implementation before its file is looked at.
+local function check_impl(impl, declared_params, where)
+  local what = "implementation " .. impl.name
+  for _, field in ipairs { "include", "options" } do
+    if impl[field] then check_texts(impl[field], ("%s: %s"):format(what, field), where) end
+  end
+  params.check_only(what, impl.only, declared_params, where)
+  knobs.declare(impl.knobs, impl.where, ("%s, %s"):format(where or "?", what), declared_params)
+end
+
 -- Implementations as a list; a map is ordered naive first, expert last, others by name.
-local function impl_list(declared, where)
+local function impl_list(declared, declared_params, where)
   local list = {}
   for key, value in pairs(declared) do
     if type(value) ~= "table" then
@@ -160,6 +184,7 @@ local function impl_list(declared, where)
     if type(impl.name) ~= "string" then
       fail(where, nil, "implementation #%s has no name", tostring(key))
     end
+    check_impl(impl, declared_params, where)
     impl.rank = type(key) == "number" and key or key == "naive" and 0 or key == "expert" and 2 or 1
     list[#list + 1] = impl
   end
@@ -259,7 +284,7 @@ function task.new(declared)
     self.params, where)
   self.sweeps = check_sweeps(declared.sweeps or {}, self.params, where)
   check_contracts(self)
-  self.impls = impl_list(declared.impls or {}, where)
+  self.impls = impl_list(declared.impls or {}, self.params, where)
   self.validate = declared.validate or "close"
   return self
 end

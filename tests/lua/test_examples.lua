@@ -80,6 +80,42 @@ function TestEvaluate:test_run_returns_a_record_for_each_implementation_and_poin
   lu.assertEquals(#pg.run(task(), { device = "sim", impls = { "naive" } }), 1)
 end
 
+local VARIANTS = [[#include <cuda_fp16.h>
+extern "C" __global__ void twice(const TYPE* x, TYPE* y, int n) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n) y[i] = x[i] + x[i];
+}]]
+
+function TestEvaluate:test_every_variant_is_a_cell_and_an_implementation_may_be_for_one_only()
+  if not core.compiler_info() then lu.skip("no NVRTC on this machine") end
+  local one = pg.task {
+    name = "t/variants", params = {
+      n = { default = 64 }, dtype = { default = "f32", choices = { "f16", "f32" }, variant = true },
+    },
+    inputs = function(p, rng) return { x = rng:array(p.dtype, p.n) } end,
+    outputs = function(p) return { y = pg.spec(p.dtype, p.n) } end,
+    kernel = "void twice(const {dtype}* x, {dtype}* y, int n)",
+    launch = { grid = 2, block = 32 },
+    reference = function(_, io) return { y = 2 * io.x } end,
+    validate = { "close", ops = 1 },
+    impls = {
+      naive = { "cuda", source = VARIANTS,
+        define = function(p) return { TYPE = pg.ctype(p.dtype) } end },
+      half = { "cuda", source = VARIANTS, define = { TYPE = "__half" }, only = { dtype = "f16" } },
+    },
+  }
+  local got = {}
+  for _, rec in ipairs(pg.run(one, { device = "sim" })) do
+    got[#got + 1] = ("%s %s %s %s"):format(rec.cell, rec.impl, rec.params.dtype, rec.verdict)
+  end
+  lu.assertEquals(got, { "f32 naive f32 passed", "f16 naive f16 passed", "f16 half f16 passed" })
+  lu.assertEquals(#pg.run(one, { device = "sim", set = { dtype = "f16" } }), 2)
+  local candidate = { source = (VARIANTS:gsub("TYPE", "__half")) }
+  lu.assertEquals(pg.check(one, candidate, { device = "sim", set = { dtype = "f16" } }).verdict,
+    "passed")
+  lu.assertNotEquals(pg.check(one, candidate, { device = "sim" }).verdict, "passed")
+end
+
 function TestEvaluate:test_check_judges_a_text_or_a_file()
   if not core.compiler_info() then lu.skip("no NVRTC on this machine") end
   local rec = pg.check(task(), { source = KERNEL:format("2 * x[i]") }, { device = "sim" })
