@@ -135,7 +135,8 @@ typedef struct pg_fault {
   X(global_store_sectors, "32-byte sectors they touched")                                      \
   X(global_store_bytes, "bytes their lanes wrote")                                             \
   X(global_atomic_requests, "warp-level global atomics and reductions")                        \
-  X(global_atomic_sectors, "32-byte sectors they touched")                                     \
+  X(global_atomic_sectors,                                                                     \
+    "32-byte sectors they touched, once for each pass over colliding lanes")                   \
   X(global_atomic_lanes, "lanes that took part in them")                                       \
   X(global_atomic_collisions, "of these, lanes whose address an earlier lane of the warp had") \
   X(shared_requests, "warp-level shared-memory instructions")                                  \

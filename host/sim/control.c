@@ -269,6 +269,12 @@ const sim_op *sim_op_yield(sim_warp *w, const sim_op *op) {
   return sim_spin(w, op + 1);
 }
 
+const sim_op *sim_op_turn(sim_warp *w, const sim_op *op) {
+  w->groups[w->current].pc = op + 1;
+  w->why = SIM_TURN;
+  return NULL;
+}
+
 const sim_op *sim_op_clock(sim_warp *w, const sim_op *op) {
   struct timespec t;
   clock_gettime(op->imm == SIM_CLOCK_GLOBAL ? CLOCK_REALTIME : CLOCK_MONOTONIC, &t);

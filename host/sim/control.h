@@ -39,6 +39,8 @@
   X(clock)        /* %clock, %clock64, %globaltimer */                                        \
   X(count)        /* sim:profile: a basic block of imm instructions starts */                 \
   X(count_memory) /* sim:profile: the memory micro-op that follows */                         \
+  X(turn)         /* sim:profile: other warps first */                                        \
+  X(empty_l1)     /* sim:profile: a fence beyond the block */                                 \
   X(check)        /* sim:check: the memory micro-op that follows */                           \
   X(checked)      /* sim:check: behind a strong read */                                       \
   X(check_fence)  /* sim:check: fence, membar; imm: of the block only */
@@ -68,11 +70,14 @@ typedef enum sim_element {
   SIM_U8,
   SIM_S4,
   SIM_U4,
+  SIM_B1,     /* counts where both are 1 */
+  SIM_B1_XOR, /* counts where one is: of B */
   SIM_S32
 } sim_element;
 typedef struct sim_mma {
-  uint8_t rows, depth, per; /* per: elements of a 32-bit register */
-  uint8_t a, b, c;          /* sim_element */
+  uint16_t depth;
+  uint8_t rows, per; /* per: elements of a 32-bit register */
+  uint8_t a, b, c;   /* sim_element */
   bool saturate;
 } sim_mma;
 /* Registers of the fragments. */

@@ -49,7 +49,7 @@ typedef struct sim_group {
 } sim_group;
 
 /* Why a warp left its loop. */
-typedef enum sim_exit { SIM_SWITCH, SIM_QUANTUM, SIM_SPIN, SIM_FAULTED } sim_exit;
+typedef enum sim_exit { SIM_SWITCH, SIM_QUANTUM, SIM_SPIN, SIM_TURN, SIM_FAULTED } sim_exit;
 
 struct sim_warp {
   uint8_t *regs; /* of the running group's frame */
@@ -158,8 +158,6 @@ enum { SIM_STOP_FAULT = 1 };
 /* Quanta in backward branches: of a warp that is alone, and of a group while others of its warp
  * wait. */
 enum { SIM_QUANTUM_WARP = 4096, SIM_QUANTUM_GROUP = 1024, SIM_SLICE = 512 };
-/* sim:profile: warps and resident blocks take turns, or a cache would see one warp at a time. */
-enum { SIM_QUANTUM_PROFILE = 4 };
 
 /* ---- warp.c: groups of lanes ---- */
 /* The running group goes on at `taken` for lanes of `mask`, at `next` for the others. */

@@ -239,6 +239,13 @@ static bool lower_guarded(lowering *l, const ptx_instr *instr, lower_rule *rule,
   return !l->code;
 }
 
+/* sim:profile: who waits for memory lets others run, as on a GPU. */
+static bool takes_long(const ptx_instr *instr) {
+  if (strcmp(instr->opcode, "ld") && strcmp(instr->opcode, "atom")) return false;
+  ptx_space space = lower_space(instr);
+  return space == PTX_GLOBAL || space == PTX_GENERIC;
+}
+
 static bool lower_one(lowering *l) {
   const ptx_instr *instr = lower_instr(l);
   l->used_p = l->used_4 = l->used_8 = 0;
@@ -256,6 +263,7 @@ static bool lower_one(lowering *l) {
     return false;
   }
   if (special && special->meets) l->count_op = SIZE_MAX;
+  if (l->program->profile && takes_long(instr)) lower_emit(l, sim_op_turn);
   return !l->code;
 }
 

@@ -120,6 +120,7 @@ ptx_space lower_space(const ptx_instr *instr);
 void lower_describe(lowering *l, sim_op *op, ptx_type type, int count, bool store);
 void lower_watch(lowering *l);   /* what other modes want in front of an access */
 void lower_watched(lowering *l); /* and behind it */
+void lower_acquired(lowering *l, const ptx_instr *instr); /* the fence behind an .acquire */
 bool lower_orders(const ptx_instr *instr, const char *semantics);
 int lower_vector(const ptx_instr *instr); /* elements: 1, 2, 4, 8 */
 /* The i-th element of a vector operand, or the operand itself. */

@@ -65,7 +65,7 @@ static bool lower_atomic_128(lowering *l, const ptx_instr *instr) {
   lower_describe(l, op, PTX_B128, 1, true);
   if (!lower_address(l, op, &instr->operands[1], lower_space(instr))) return false;
   lower_watched(l);
-  if (lower_orders(instr, "acquire")) lower_emit(l, sim_op_fence);
+  if (lower_orders(instr, "acquire")) lower_acquired(l, instr);
   return !l->code;
 }
 
@@ -98,7 +98,7 @@ static bool lower_atomic(lowering *l, const ptx_instr *instr) {
     lower_watched(l);
   }
   for (int i = 0; i < count; i++) lower_widen(l, s[i].wide, s[i].d, false);
-  if (lower_orders(instr, "acquire")) lower_emit(l, sim_op_fence);
+  if (lower_orders(instr, "acquire")) lower_acquired(l, instr);
   return !l->code;
 }
 

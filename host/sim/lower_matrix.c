@@ -22,7 +22,7 @@ static bool element_of(const char *name, sim_element *type, uint8_t *per) {
   } TYPES[] = {{"f16", SIM_F16, 2}, {"bf16", SIM_BF16, 2}, {"tf32", SIM_TF32, 1},
                {"f32", SIM_F32, 1}, {"f64", SIM_F64, 1},   {"s8", SIM_S8, 4},
                {"u8", SIM_U8, 4},   {"s4", SIM_S4, 8},     {"u4", SIM_U4, 8},
-               {"s32", SIM_S32, 1}};
+               {"b1", SIM_B1, 32},  {"s32", SIM_S32, 1}};
   for (size_t i = 0; i < sizeof TYPES / sizeof *TYPES; i++) {
     if (strcmp(TYPES[i].name, name) != 0) continue;
     *type = TYPES[i].type;
@@ -32,9 +32,10 @@ static bool element_of(const char *name, sim_element *type, uint8_t *per) {
   return false;
 }
 
-/* mods: sync aligned SHAPE row col {satfinite} D A B C */
+/* mods: sync aligned SHAPE row col {satfinite} D A B C {xor|and popc} */
 static bool describe_mma(const ptx_instr *instr, sim_mma *m) {
-  int n = instr->mod_count;
+  bool counts = lower_has(instr, "popc");
+  int n = instr->mod_count - (counts ? 2 : 0);
   unsigned rows, columns, depth;
   sim_element a, b, c, d;
   uint8_t per, per_b, unused;
@@ -42,16 +43,17 @@ static bool describe_mma(const ptx_instr *instr, sim_mma *m) {
   if (!element_of(instr->mods[n - 4], &d, &unused) || !element_of(instr->mods[n - 3], &a, &per) ||
       !element_of(instr->mods[n - 2], &b, &per_b) || !element_of(instr->mods[n - 1], &c, &unused))
     return false;
-  bool shaped = columns == 8 && (rows == 8 || rows == 16) && depth <= 64 && per == per_b && c == d;
+  bool shaped = columns == 8 && (rows == 8 || rows == 16) && per == per_b && c == d &&
+                depth <= (counts ? 256 : 64) && counts == (a == SIM_B1);
   bool old = rows == 8 && (a == SIM_F16 || a == SIM_BF16 || a == SIM_TF32);
   if (!shaped || old || depth % (4u * per) || strcmp(instr->mods[3], "row") ||
       strcmp(instr->mods[4], "col"))
     return false;
   *m = (sim_mma){.rows = (uint8_t)rows,
-                 .depth = (uint8_t)depth,
+                 .depth = (uint16_t)depth,
                  .per = per,
                  .a = (uint8_t)a,
-                 .b = (uint8_t)b,
+                 .b = (uint8_t)(lower_has(instr, "xor") ? SIM_B1_XOR : b),
                  .c = (uint8_t)c,
                  .saturate = lower_has(instr, "satfinite")};
   return c == SIM_F16 || c == SIM_F32 || c == SIM_F64 || c == SIM_S32;

@@ -109,6 +109,12 @@ void lower_watched(lowering *l) {
   lower_emit(l, sim_op_checked)->imm = flags;
 }
 
+/* What follows sees what others have written: a cache that others do not write to is of no use. */
+void lower_acquired(lowering *l, const ptx_instr *instr) {
+  lower_emit(l, sim_op_fence);
+  if (l->program->profile && !lower_has(instr, "cta")) lower_emit(l, sim_op_empty_l1);
+}
+
 static const sim_entry *memory_entry(lowering *l, const char *verb, ptx_type type, bool sign) {
   char key[32];
   uint32_t bytes = ptx_type_bytes(type);
@@ -155,7 +161,7 @@ static bool lower_load(lowering *l, const ptx_instr *instr) {
     lower_widen(l, wide[i], d[i],
                 entry->shape[0] == '4' && (type == PTX_S8 || type == PTX_S16 || type == PTX_S32));
   lower_watched(l);
-  if (lower_has(instr, "acquire")) lower_emit(l, sim_op_fence);
+  if (lower_has(instr, "acquire")) lower_acquired(l, instr);
   return !l->code;
 }
 
@@ -325,7 +331,7 @@ static bool lower_fence(lowering *l, const ptx_instr *instr) {
   if (l->program->check)
     lower_emit(l, sim_op_check_fence)->imm = lower_has(instr, "cta");
   else
-    lower_emit(l, sim_op_fence);
+    lower_acquired(l, instr);
   return !l->code;
 }
 

@@ -9,7 +9,7 @@
 
 #define SLOT(T, offset) ((T##_slot *)(void *)(w->regs + (offset)))
 
-enum { ROWS = 16, COLUMNS = 8, DEPTH = 64 };
+enum { ROWS = 16, COLUMNS = 8, DEPTH = 256 };
 
 /* ---- mma ---- */
 
@@ -23,6 +23,8 @@ static double element(sim_element type, u32 bits, u32 j) {
   case SIM_U8: return (u8)(bits >> j * 8);
   case SIM_S4: return (s32)(bits << (28 - j * 4)) >> 28;
   case SIM_U4: return bits >> j * 4 & 15;
+  case SIM_B1:
+  case SIM_B1_XOR: return bits >> j & 1;
   default: return bits_f32(bits);
   }
 }
@@ -36,6 +38,8 @@ static double fetch(const sim_warp *w, sim_element type, u32 slot, u32 lane, u32
 /* Products and sums of floats are exact or nearly so in binary64; the sum is rounded once. */
 static double dot(const sim_mma *m, const double *a, double b[DEPTH][COLUMNS], u32 column,
                   double c) {
+  for (u32 k = 0; m->b == SIM_B1_XOR && k < m->depth; k++) c += a[k] != b[k][column];
+  if (m->b == SIM_B1_XOR) return c;
   for (u32 k = 0; k < m->depth; k++)
     c = m->a == SIM_F64 ? __builtin_fma(a[k], b[k][column], c) : c + a[k] * b[k][column];
   return c;

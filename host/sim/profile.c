@@ -34,18 +34,35 @@ static uint32_t gather(const sim_warp *w, const sim_op *op, uint64_t out[SIM_LAN
 
 enum { UNITS = SIM_LANES * 5 }; /* 32 accesses of up to 64 bytes each, odd ones in pieces */
 
-/* Distinct values of address / unit, an access of `bytes` covering several units. */
-static uint32_t distinct(const uint64_t *address, uint32_t n, uint32_t bytes, uint32_t unit,
-                         uint64_t seen[UNITS]) {
-  uint32_t count = 0;
-  for (uint32_t i = 0; i < n; i++) {
-    for (uint64_t s = address[i] / unit; s <= (address[i] + bytes - 1) / unit; s++) {
-      uint32_t j = count;
-      while (j && seen[j - 1] != s) j--; /* neighbours share: look at the newest first */
-      if (!j && count < UNITS) seen[count++] = s;
-    }
+/* Values seen, each once, in the order in which they came. */
+typedef struct once {
+  uint32_t count;
+  uint64_t *value;    /* room for UNITS */
+  uint8_t place[256]; /* by hash: index in value + 1, 0 none */
+} once;
+
+static bool is_new(once *s, uint64_t value) {
+  if (s->count && s->value[s->count - 1] == value) return false; /* neighbours often share */
+  uint8_t at = (uint8_t)(value * 0x9e3779b97f4a7c15ull >> 56);
+  for (; s->place[at]; at++) {
+    if (s->value[s->place[at] - 1] == value) return false;
   }
-  return count;
+  if (s->count == UNITS) return false;
+  s->value[s->count++] = value;
+  s->place[at] = (uint8_t)s->count;
+  return true;
+}
+
+/* Distinct values of address / unit, a power of two; an access of `bytes` may cover several. */
+static uint32_t distinct(const uint64_t *address, uint32_t n, uint32_t bytes, uint32_t unit,
+                         uint64_t found[UNITS]) {
+  once s = {.value = found};
+  int shift = __builtin_ctz(unit);
+  for (uint32_t i = 0; i < n; i++) {
+    uint64_t last = (address[i] + bytes - 1) >> shift;
+    for (uint64_t at = address[i] >> shift; at <= last; at++) is_new(&s, at);
+  }
+  return s.count;
 }
 
 /* Passes over the 32 four-byte banks: the largest number of distinct words that fall into one bank.
@@ -74,25 +91,50 @@ static uint32_t wavefronts(const uint64_t *address, uint32_t n, uint32_t bytes) 
 
 /* ---- caches ---- */
 
-typedef enum access_kind { LOAD, STORE, ATOMIC } access_kind;
+/* What one request asks for. */
+typedef struct request {
+  sim_ask kind;
+  bool past_l1;
+  uint32_t n;
+  uint64_t sector[UNITS];
+  uint32_t bytes[UNITS]; /* a store's, of each sector, a bit each */
+} request;
 
-static void count_caches(sim_warp *w, pg_counters *c, access_kind kind, bool past_l1,
-                         const uint64_t *sector, uint32_t n) {
+static uint32_t multiprocessor(const sim_warp *w) {
+  return (uint32_t)(w->block->index % SIM_MULTIPROCESSORS);
+}
+
+static bool asks_for(const request *r, uint64_t sector) {
+  for (uint32_t i = 0; i < r->n; i++) {
+    if (r->sector[i] == sector) return true;
+  }
+  return false;
+}
+
+static void count_l2(sim_caches *caches, pg_counters *c, uint32_t sm, const request *r,
+                     uint64_t sector) {
+  bool hit = sim_l2_access(caches, sm, sector, r->kind);
+  c->l2_hit_sectors += hit;
+  c->l2_sectors += hit || asks_for(r, sector ^ 1) ? 1 : 1 + sim_l2_more(caches, sm, sector);
+}
+
+static void count_caches(sim_warp *w, pg_counters *c, const request *r) {
   sim_caches *caches = w->launch->caches;
   if (!caches) return;
-  uint32_t sm = (uint32_t)(w->block->index % SIM_MULTIPROCESSORS);
-  for (uint32_t i = 0; i < n; i++) {
+  uint32_t sm = multiprocessor(w);
+  for (uint32_t i = 0; i < r->n; i++) sim_caches_expect(caches, sm, r->sector[i]);
+  for (uint32_t i = 0; i < r->n; i++) {
+    uint64_t sector = r->sector[i];
     bool hit = false;
-    if (kind == ATOMIC || past_l1)
-      sim_l1_drop(caches, sm, sector[i]);
+    if (r->kind == SIM_ASK_ATOMIC || r->past_l1)
+      sim_l1_drop(caches, sm, sector);
+    else if (r->kind == SIM_ASK_STORE)
+      hit = sim_l1_store(caches, sm, sector, r->bytes[i] == ~0u);
     else
-      hit =
-          kind == STORE ? sim_l1_store(caches, sm, sector[i]) : sim_l1_load(caches, sm, sector[i]);
+      hit = sim_l1_load(caches, sm, sector);
     c->l1_sectors++;
     c->l1_hit_sectors += hit;
-    if (hit && kind == LOAD) continue; /* stores go through */
-    c->l2_sectors++;
-    c->l2_hit_sectors += sim_l2_access(caches, sector[i], kind == STORE);
+    if (!hit || r->kind != SIM_ASK_LOAD) count_l2(caches, c, sm, r, sector); /* stores go through */
   }
 }
 
@@ -125,29 +167,70 @@ static void count_collisions(sim_warp *w, pg_counters *c, const uint64_t *addres
 
 /* ---- one access ---- */
 
-static void count_global(sim_warp *w, pg_counters *c, const sim_op *op, const uint64_t *address,
-                         uint32_t n, bool past_l1) {
-  uint64_t seen[UNITS];
-  uint32_t bytes = (uint32_t)op->bytes * op->count;
-  if (op->e) { /* an atomic */
-    uint32_t units = distinct(address, n, 1, bytes, seen);
-    count_collisions(w, c, address, n, seen, units, bytes);
+/* Lanes that meet on an address are served one after the other: the first of each in one pass, the
+ * second of each in another. A pass counts the sectors that it touches. */
+static uint32_t sectors_by_pass(const uint64_t *address, uint32_t n, uint32_t bytes,
+                                uint64_t sector[UNITS]) {
+  uint64_t place[UNITS];
+  once s = {.value = place};
+  for (uint32_t i = 0; i < n; i++) {
+    uint32_t pass = 0;
+    for (uint32_t k = 0; k < i; k++) pass += address[k] / bytes == address[i] / bytes;
+    if (is_new(&s, address[i] / 32 * SIM_LANES + pass)) sector[s.count - 1] = address[i] / 32;
   }
-  uint32_t sectors = distinct(address, n, bytes, 32, seen);
-  if (op->e) {
-    c->global_atomic_requests++;
-    c->global_atomic_sectors += sectors;
-    c->global_atomic_lanes += n;
-  } else if (op->store) {
-    c->global_store_requests++;
-    c->global_store_sectors += sectors;
-    c->global_store_bytes += (uint64_t)n * bytes;
-  } else {
-    c->global_load_requests++;
-    c->global_load_sectors += sectors;
-    c->global_load_bytes += (uint64_t)n * bytes;
+  return s.count;
+}
+
+static void count_atomic(sim_warp *w, pg_counters *c, const uint64_t *address, uint32_t n,
+                         uint32_t bytes) {
+  uint64_t unit[UNITS];
+  request r;
+  r.kind = SIM_ASK_ATOMIC;
+  uint32_t units = distinct(address, n, 1, bytes, unit);
+  count_collisions(w, c, address, n, unit, units, bytes);
+  r.n = units == n ? distinct(address, n, bytes, 32, r.sector)
+                   : sectors_by_pass(address, n, bytes, r.sector);
+  c->global_atomic_requests++;
+  c->global_atomic_sectors += r.n;
+  c->global_atomic_lanes += n;
+  count_caches(w, c, &r);
+}
+
+/* Which bytes of its sectors a store writes. */
+static void note_bytes(request *r, const uint64_t *address, uint32_t n, uint32_t bytes) {
+  memset(r->bytes, 0, r->n * sizeof *r->bytes);
+  for (uint32_t i = 0, j = 0; i < n; i++) {
+    for (uint64_t at = address[i], end = at + bytes, next; at < end; at = next) {
+      next = (at / 32 + 1) * 32 < end ? (at / 32 + 1) * 32 : end;
+      while (r->sector[j] != at / 32) j = (j + 1) % r->n; /* a neighbour's, or the next */
+      r->bytes[j] |= (uint32_t)(((1ull << (next - at)) - 1) << at % 32);
+    }
   }
-  count_caches(w, c, op->e ? ATOMIC : op->store ? STORE : LOAD, past_l1, seen, sectors);
+}
+
+static void count_load(sim_warp *w, pg_counters *c, const uint64_t *address, uint32_t n,
+                       uint32_t bytes, bool past_l1) {
+  request r;
+  r.kind = SIM_ASK_LOAD;
+  r.past_l1 = past_l1;
+  r.n = distinct(address, n, bytes, 32, r.sector);
+  c->global_load_requests++;
+  c->global_load_sectors += r.n;
+  c->global_load_bytes += (uint64_t)n * bytes;
+  count_caches(w, c, &r);
+}
+
+static void count_store(sim_warp *w, pg_counters *c, const uint64_t *address, uint32_t n,
+                        uint32_t bytes, bool past_l1) {
+  request r;
+  r.kind = SIM_ASK_STORE;
+  r.past_l1 = past_l1;
+  r.n = distinct(address, n, bytes, 32, r.sector);
+  note_bytes(&r, address, n, bytes);
+  c->global_store_requests++;
+  c->global_store_sectors += r.n;
+  c->global_store_bytes += (uint64_t)n * bytes;
+  count_caches(w, c, &r);
 }
 
 /* A word of local memory lies beside the same word of the other lanes: eight lanes a sector. */
@@ -177,13 +260,24 @@ const sim_op *sim_op_count_memory(sim_warp *w, const sim_op *op) {
   pg_counters *c = sim_counters(w, op);
   if (!n) return op + 1;
   if (address[0] < SIM_SHARED_WINDOW) {
-    count_global(w, c, op + 1, address, n, op->imm != 0);
+    uint32_t bytes = (uint32_t)op[1].bytes * op[1].count;
+    if (op[1].e)
+      count_atomic(w, c, address, n, bytes);
+    else if (op[1].store)
+      count_store(w, c, address, n, bytes, op->imm != 0);
+    else
+      count_load(w, c, address, n, bytes, op->imm != 0);
   } else if (address[0] < SIM_LOCAL_WINDOW) {
     c->shared_requests++;
     c->shared_wavefronts += wavefronts(address, n, (uint32_t)op[1].bytes * op[1].count);
   } else if (address[0] < SIM_PARAM_WINDOW) {
     count_local(w, c, op + 1, address, n);
   }
+  return op + 1;
+}
+
+const sim_op *sim_op_empty_l1(sim_warp *w, const sim_op *op) {
+  if (w->launch->caches) sim_l1_empty(w->launch->caches, multiprocessor(w));
   return op + 1;
 }
 

@@ -29,6 +29,10 @@ static u32 flush32(u32 x) {
 static u32 one_nan(u32 a, u32 infinity, u32 result) {
   return (a & 0x7fff) > infinity ? 0x7fff : result;
 }
+/* The NaN that tensor copies fill in, of both formats, as an H200 knows it. */
+static bool is_outside(u32 a) {
+  return (a & 0x7fff) == 0x7ff7;
+}
 /* The top bits of a binary64 NaN in narrower formats. */
 static u32 carry_f32(double a) {
   return f32_bits((float)a);
@@ -273,6 +277,15 @@ static u32 pack(s32 a, s32 b, u32 c, u32 width, s32 least, s32 most) {
          SLOT(u32, op->d)[i] = n##_##F##_of(PART(a, 0), PART(b, 0)) |           \
                                n##_##F##_of(PART(a, 16), PART(b, 16)) << 16, )
 
+#define B3(n, F, e)                                                                         \
+  static u32 n##_##F##_of(u32 a, u32 b, u32 c) {                                            \
+    return (e)&0xffff;                                                                      \
+  }                                                                                         \
+  SCALAR(n##_##F, SLOT(u32, op->d)[i] = n##_##F##_of(PART(a, 0), PART(b, 0), PART(c, 0)), ) \
+  SCALAR(n##_##F##x2,                                                                       \
+         SLOT(u32, op->d)[i] = n##_##F##_of(PART(a, 0), PART(b, 0), PART(c, 0)) |           \
+                               n##_##F##_of(PART(a, 16), PART(b, 16), PART(c, 16)) << 16, )
+
 /* Carries: sums in 128 bits; bit `width` of the sum is the carry, of the difference the borrow. */
 typedef u32 uint_32;
 typedef u64 uint_64;
@@ -316,6 +329,7 @@ typedef u64 uint_64;
 #undef H3
 #undef B1
 #undef B2
+#undef B3
 #undef CC2
 #undef CC3
 
@@ -339,6 +353,7 @@ typedef u64 uint_64;
 #define H3(n, F, T, end, e) BOTH(n, F, "4444")
 #define B1(n, F, e) BOTH(n, F, "44")
 #define B2(n, F, e) BOTH(n, F, "444")
+#define B3(n, F, e) BOTH(n, F, "4444")
 #define CC2(key, w_, T, e, writes) {#key, key, SHAPE_##T SHAPE_##T SHAPE_##T},
 #define CC3(key, w_, T, e, writes) {#key, key, SHAPE_##T SHAPE_##T SHAPE_##T SHAPE_##T},
 

@@ -288,9 +288,23 @@ static bool admit(sim_worker *worker) {
   return false;
 }
 
+/* sim:profile: as many blocks at once as let warps meet as they do on a GPU, as few as leave their
+ * registers in the host's cache. When one waits for others they may be all that a GPU would hold.
+ */
+static bool has_room(const sim_worker *worker, bool waits) {
+  enum { BLOCKS = SIM_MULTIPROCESSORS, WARPS = 2048 };
+  const sim_launch *l = worker->launch;
+  uint32_t few = WARPS * SIM_LANES / l->threads;
+  if (few < BLOCKS) few = BLOCKS;
+  if (l->caches && !waits && worker->resident_count >= few) return false;
+  return worker->resident_count < l->max_resident;
+}
+
 static void *work(void *argument) {
+  enum { LONG = 1024 }; /* turns after which a block may wait without being known to spin */
   sim_worker *worker = argument;
   sim_launch *l = worker->launch;
+  while (l->caches && has_room(worker, false) && admit(worker)) continue;
   while (!atomic_load_explicit(&l->stop, memory_order_relaxed)) {
     if (!worker->resident && !admit(worker)) break;
     sim_block *b = dequeue(worker);
@@ -303,7 +317,8 @@ static void *work(void *argument) {
     enqueue(worker, b);
     if (state == BLOCK_FAULTED) break;
     /* It waits for somebody: let more blocks in, or other workers run. */
-    bool more = worker->resident_count < l->max_resident && admit(worker);
+    bool waits = state == BLOCK_SPINS || b->slices++ > LONG;
+    bool more = has_room(worker, waits) && admit(worker);
     if (!more && out_of_time(l, b)) break;
     if (!more && state == BLOCK_SPINS) sched_yield();
   }

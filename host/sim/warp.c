@@ -67,18 +67,23 @@ const sim_op *sim_pick(sim_warp *w, bool fair) {
   w->regs = w->frame->regs;
   note_others(w);
   w->mask = w->groups[best].mask;
-  w->budget = w->launch->caches ? SIM_QUANTUM_PROFILE
-              : w->others       ? SIM_QUANTUM_GROUP
-                                : SIM_QUANTUM_WARP;
+  w->budget = w->others ? SIM_QUANTUM_GROUP : SIM_QUANTUM_WARP;
   return w->groups[best].pc;
 }
 
 sim_exit sim_run_warp(sim_warp *w) {
-  for (int i = 0; i < w->group_count; i++) w->groups[i].spun = false;
-  w->slice = SIM_SLICE;
-  const sim_op *op = sim_pick(w, w->why == SIM_QUANTUM);
+  const sim_op *op;
+  if (w->why == SIM_TURN) { /* as if it had not been interrupted, but for lanes that joined */
+    op = w->groups[w->current].pc;
+    w->mask = w->groups[w->current].mask;
+    note_others(w);
+  } else {
+    for (int i = 0; i < w->group_count; i++) w->groups[i].spun = false;
+    w->slice = SIM_SLICE;
+    op = sim_pick(w, w->why == SIM_QUANTUM);
+  }
   while (op) op = op->fn(w, op);
-  w->current = -1;
+  if (w->why != SIM_TURN) w->current = -1;
   return w->why;
 }
 

@@ -112,6 +112,9 @@ fma.rn<|.relu>.<bf16|bf16x2>             last = last last last
 <min|max><|.ftz><|.NaN><|.xorsign.abs>.<f16|f16x2>  last = last last
 <min|max><|.NaN><|.xorsign.abs>.<bf16|bf16x2>  last = last last
 fma.rn.oob<|.relu>.<f16|f16x2|bf16|bf16x2>  last = last last last
+fma.rn.oob.a.<f16|bf16>  last = last : mov.b16 %h0, 0x3f80; fma.rn.oob.@1 %d, %a, %h0, %h0;
+fma.rn.oob.b.<f16|bf16>  last = last : mov.b16 %h0, 0x3f80; fma.rn.oob.@1 %d, %h0, %a, %h0;
+fma.rn.oob.c.<f16|bf16>  last = last : mov.b16 %h0, 0x3f80; fma.rn.oob.@1 %d, %h0, %h0, %a;
 
 approx:
 div.<approx|full><|.ftz>.f32             f32 = f32 f32

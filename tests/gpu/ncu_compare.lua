@@ -2,7 +2,7 @@
 --
 --     perigee ncu_compare.lua run DEVICE [OUT.json]    launch; on sim:profile write the counters
 --     perigee ncu_compare.lua metrics                  names for ncu --metrics
---     perigee ncu_compare.lua table SIM.json [NCU.csv] metric, ncu, sim, ratio
+--     perigee ncu_compare.lua table SIM.json [NCU.csv] all metrics; the table of host/sim/README.md
 
 local core = require "perigee.core"
 local case = require "perigee.case"
@@ -16,39 +16,39 @@ local plan = require "perigee.plan"
 local SEED = 20
 
 -- A row of the table: what it is called, the sum of these metrics of ncu, the counter of the
--- simulator or a function of all. Percentages are compared by difference.
+-- simulator or a function of all; for hit rates { hits, misses } and { hits, all }. If judged, how
+-- far both may be apart: a part of ncu's, points of a percentage.
+local WITHIN, POINTS = 0.05, 10
 local ROWS = {
-  { "global load requests", { "l1tex__t_requests_pipe_lsu_mem_global_op_ld.sum" },
-    "global_load_requests" },
-  { "global load sectors", { "l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum" },
-    "global_load_sectors" },
-  { "global store requests", { "l1tex__t_requests_pipe_lsu_mem_global_op_st.sum" },
-    "global_store_requests" },
-  { "global store sectors", { "l1tex__t_sectors_pipe_lsu_mem_global_op_st.sum" },
-    "global_store_sectors" },
+  { "load requests", { "l1tex__t_requests_pipe_lsu_mem_global_op_ld.sum" },
+    "global_load_requests", WITHIN },
+  { "load sectors", { "l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum" },
+    "global_load_sectors", WITHIN },
+  { "store requests", { "l1tex__t_requests_pipe_lsu_mem_global_op_st.sum" },
+    "global_store_requests", WITHIN },
+  { "store sectors", { "l1tex__t_sectors_pipe_lsu_mem_global_op_st.sum" },
+    "global_store_sectors", WITHIN },
   -- An atomic whose result nobody reads is `atom` in PTX and RED in machine code.
-  { "global atomic requests", { "l1tex__t_requests_pipe_lsu_mem_global_op_red.sum",
-    "l1tex__t_requests_pipe_lsu_mem_global_op_atom.sum" }, "global_atomic_requests" },
-  { "global atomic sectors", { "l1tex__t_sectors_pipe_lsu_mem_global_op_red.sum",
-    "l1tex__t_sectors_pipe_lsu_mem_global_op_atom.sum" }, "global_atomic_sectors" },
+  { "atomic requests", { "l1tex__t_requests_pipe_lsu_mem_global_op_red.sum",
+    "l1tex__t_requests_pipe_lsu_mem_global_op_atom.sum" }, "global_atomic_requests", WITHIN },
+  { "atomic sectors", { "l1tex__t_sectors_pipe_lsu_mem_global_op_red.sum",
+    "l1tex__t_sectors_pipe_lsu_mem_global_op_atom.sum" }, "global_atomic_sectors", WITHIN },
   { "shared requests", { "smsp__inst_executed_op_shared_ld.sum",
     "smsp__inst_executed_op_shared_st.sum", "smsp__inst_executed_op_shared_atom.sum" },
     "shared_requests" },
   { "shared wavefronts", { "l1tex__data_pipe_lsu_wavefronts_mem_shared.sum" },
     "shared_wavefronts" },
-  { "shared bank conflicts", { "l1tex__data_bank_conflicts_pipe_lsu_mem_shared.sum" },
-    function(c) return c.shared_wavefronts - c.shared_requests end },
+  { "bank conflicts", { "l1tex__data_bank_conflicts_pipe_lsu_mem_shared.sum" },
+    function(c) return c.shared_wavefronts - c.shared_requests end, WITHIN },
   { "warp instructions", { "smsp__inst_executed.sum" }, "warp_instructions" },
-  { "active lanes an instruction", { "smsp__thread_inst_executed_per_inst_executed.ratio" },
+  { "active lanes", { "smsp__thread_inst_executed_per_inst_executed.ratio" },
     function(c) return c.thread_instructions / c.warp_instructions end },
-  { "L1 hit rate %", { "l1tex__t_sector_hit_rate.pct" },
-    function(c)
-      return c.l1_sectors and c.l1_sectors > 0 and 100 * c.l1_hit_sectors / c.l1_sectors
-    end, true },
-  { "L2 hit rate %", { "lts__t_sector_hit_rate.pct" },
-    function(c)
-      return c.l2_sectors and c.l2_sectors > 0 and 100 * c.l2_hit_sectors / c.l2_sectors
-    end, true },
+  { "L1 hit %", { "l1tex__t_sectors_lookup_hit.sum", "l1tex__t_sectors_lookup_miss.sum" },
+    { "l1_hit_sectors", "l1_sectors" }, POINTS },
+  -- What multiprocessors ask. lts__t_sector_hit_rate has also the traffic between the halves of L2,
+  -- instructions and constants: a thousand sectors even of an empty kernel.
+  { "L2 hit %", { "lts__t_sectors_srcunit_tex_lookup_hit.sum",
+    "lts__t_sectors_srcunit_tex_lookup_miss.sum" }, { "l2_hit_sectors", "l2_sectors" }, POINTS },
 }
 
 -- ---- what is launched ----
@@ -100,8 +100,9 @@ local function value_of(argument, held)
   return argument.i or argument.f or argument.u
 end
 
--- One implementation of a task with its parameters for simulators, by the committed PTX.
-local function of_task(dev, launch, name, arm)
+-- One implementation of a task with its parameters for simulators, by the committed PTX. `again`:
+-- what a second launch, in memory as the first left it, is called.
+local function of_task(dev, launch, name, arm, again)
   local task = catalogue.find(name)[1]
   local p = params.resolve(task.params, { purpose = "sim" })
   if task.derive then task.derive(p) end
@@ -117,8 +118,9 @@ local function of_task(dev, launch, name, arm)
   for _, step in ipairs(steps) do
     local args = {}
     for i, argument in ipairs(step.args) do args[i] = value_of(argument, held) end
-    launch(module:kernel(step.launch), step.launch,
-      { grid = step.grid, block = step.block, shared = step.shared, args = args })
+    local how = { grid = step.grid, block = step.block, shared = step.shared, args = args }
+    launch(module:kernel(step.launch), step.launch, how)
+    if again then launch(module:kernel(step.launch), again, how) end
   end
 end
 
@@ -132,7 +134,7 @@ local function run(spec, out)
     results[#results + 1] = { kernel = name, counters = dev:counters(true) }
   end
   of_task(dev, launch, "vector/saxpy", "naive")
-  of_task(dev, launch, "hash/tsdf_allocate", "cuda")
+  of_task(dev, launch, "hash/tsdf_allocate", "cuda", "allocate, all there")
   of_task(dev, launch, "hash/tsdf_update", "cuda")
   classics(dev, launch)
   if out then assert(core.write_file(out, core.json_encode(results, true))) end
@@ -146,7 +148,7 @@ local function csv_fields(line)
   return fields
 end
 
--- ncu's long form: one line a kernel and metric. -> kernel name -> metric -> number
+-- ncu's long form: one line a launch and metric. -> launch, from 0 -> metric -> value
 local function read_ncu(path)
   local found, columns = {}, nil
   for line in files.read(path):gmatch "[^\r\n]+" do
@@ -155,21 +157,35 @@ local function read_ncu(path)
       columns = {}
       for i, name in ipairs(fields) do columns[name] = i end
     elseif columns and fields[columns["Metric Name"]] then
-      local kernel = fields[columns["Kernel Name"]]:match "^[%w_]+"
-      found[kernel] = found[kernel] or {}
-      found[kernel][fields[columns["Metric Name"]]] =
+      local launch = tonumber(fields[1])
+      found[launch] = found[launch] or {}
+      found[launch][fields[columns["Metric Name"]]] =
         tonumber((fields[columns["Metric Value"]]:gsub(",", "")))
     end
   end
   return found
 end
 
+-- Points of a percentage, of which nothing is said when there are no sectors.
+local function rate(hits, all)
+  return hits and all and all > 0 and 100 * hits / all or nil
+end
+
 local function ncu_value(row, metrics)
+  local first = metrics[row[2][1]]
+  if row[4] == POINTS then return first and rate(first, first + metrics[row[2][2]]) end
   local sum
   for _, name in ipairs(row[2]) do
     if metrics[name] then sum = (sum or 0) + metrics[name] end
   end
   return sum
+end
+
+local function sim_value(row, counters)
+  local what = row[3]
+  if row[4] == POINTS then return rate(counters[what[1]], counters[what[2]]) end
+  if type(what) == "function" then return what(counters) end
+  return counters[what]
 end
 
 local function number(value)
@@ -179,25 +195,63 @@ end
 
 local function compared(row, ncu, sim)
   if not ncu or not sim then return "" end
-  if row[4] then return ("%+.1f"):format(sim - ncu) end
+  if row[4] == POINTS then return ("%+.1f"):format(sim - ncu) end
   if ncu == 0 then return sim == 0 and "1.000" or "inf" end
   return ("%.3f"):format(sim / ncu)
 end
 
+-- Whether a row that is judged is too far off.
+local function is_off(row, ncu, sim)
+  if not row[4] or not ncu or not sim then return false end
+  return math.abs(sim - ncu) > (row[4] == POINTS and POINTS or WITHIN * ncu)
+end
+
+-- "4098", "2467 / 2576 (1.04)", "51.2 / 51.6"
+local function cell(row, ncu, sim)
+  local nothing = (not ncu or ncu == 0) and (not sim or sim == 0)
+  if nothing then return row[4] == POINTS and sim and "0" or "-" end
+  if row[4] == POINTS then return ("%s / %.1f"):format(ncu and ("%.1f"):format(ncu) or "-", sim) end
+  if ncu == sim or not ncu then return number(sim) end
+  return ("%s / %s (%.2f)"):format(number(ncu), number(sim), sim / ncu)
+end
+
+-- The table of the README: rows that are judged as columns.
+local function show_judged(list, ncu)
+  local columns, head = {}, { "kernel" }
+  for _, row in ipairs(ROWS) do
+    if row[4] then
+      columns[#columns + 1] = row
+      head[#head + 1] = row[1]
+    end
+  end
+  print(("\n| %s |\n|%s"):format(table.concat(head, " | "), ("---|"):rep(#head)))
+  local off = {}
+  for i, one in ipairs(list) do
+    local words = { one.kernel }
+    for _, row in ipairs(columns) do
+      local theirs, ours = ncu_value(row, ncu[i - 1] or {}), sim_value(row, one.counters)
+      words[#words + 1] = cell(row, theirs, ours)
+      if is_off(row, theirs, ours) then off[#off + 1] = one.kernel .. ": " .. row[1] end
+    end
+    print("| " .. table.concat(words, " | ") .. " |")
+  end
+  print(("\nover %d%% or %d points apart: %s"):format(100 * WITHIN, POINTS,
+    #off > 0 and table.concat(off, "; ") or "nothing"))
+end
+
 local function show(sim_path, ncu_path)
-  local ncu = ncu_path and read_ncu(ncu_path) or {}
+  local ncu, list = ncu_path and read_ncu(ncu_path) or {}, core.json_decode(files.read(sim_path))
   print("| kernel | metric | ncu | sim | sim / ncu |\n|---|---|---:|---:|---:|")
-  for _, one in ipairs(core.json_decode(files.read(sim_path))) do
+  for i, one in ipairs(list) do
     for _, row in ipairs(ROWS) do
-      local sim = row[3]
-      if type(sim) == "function" then sim = sim(one.counters) else sim = one.counters[sim] end
-      local theirs = ncu_value(row, ncu[one.kernel] or {})
-      if (sim and sim ~= 0) or (theirs and theirs ~= 0) then
+      local theirs, ours = ncu_value(row, ncu[i - 1] or {}), sim_value(row, one.counters)
+      if (ours and ours ~= 0) or (theirs and theirs ~= 0) then
         print(("| %s | %s | %s | %s | %s |"):format(one.kernel, row[1], number(theirs),
-          number(sim or nil), compared(row, theirs, sim)))
+          number(ours), compared(row, theirs, ours)))
       end
     end
   end
+  show_judged(list, ncu)
 end
 
 local function metrics()
