@@ -5,6 +5,7 @@
 
 local core = require "perigee.core"
 local device = require "perigee.device"
+local dump = require "perigee.dump"
 local impl = require "perigee.impl"
 local judge = require "perigee.judge"
 local progress = require "perigee.progress"
@@ -16,7 +17,7 @@ local evaluate = {}
 
 local SESSION = {
   device = "string", timeout = "number", budget = "number", seed = "number", method = "string",
-  set = "table", out = "function",
+  set = "table", dump = "string", out = "function",
 }
 local TUNE = {
   pipeline = "string", impl = "string", cell = "string", seconds = "number", slice = "number",
@@ -51,9 +52,11 @@ local function check_task(given, who)
 end
 
 local function open(how, line)
+  if how.dump then dump.prepare(how.dump) end
   return judge.session {
     device = device.spec(how.device or "auto"), timeout = how.timeout, budget = how.budget,
-    seed = how.seed, method = how.method, progress = function(text) line:say(text) end,
+    seed = how.seed, method = how.method, dump = how.dump,
+    progress = function(text) line:say(text) end,
   }
 end
 

@@ -64,6 +64,16 @@ local function finding_lines(lines, finding, reason, indent)
   end
 end
 
+-- "21 of 57 cases failed: odd n only"
+local function cases_line(failed)
+  if not failed or failed.tried < 2 then return nil end
+  local tried = failed.tried < failed.of and ("%d cases tried"):format(failed.tried)
+    or ("%d cases"):format(failed.of)
+  if failed.failed == failed.tried then return ("all %s failed"):format(tried) end
+  return ("%d of %s failed%s"):format(failed.failed, tried,
+    failed.pattern and ": " .. failed.pattern or "")
+end
+
 --- Why a record failed, as indented lines; empty for one that passed.
 -- @tparam table rec a record
 -- @tparam[opt] string indent
@@ -79,6 +89,9 @@ function explain.failure(rec, indent)
     add(lines, rec.compile_log, indent)
   end
   if rec.failed_at then lines[#lines + 1] = indent .. "case: " .. rec.failed_at end
+  local cases = cases_line(rec.failed_cases)
+  if cases then lines[#lines + 1] = indent .. cases end
+  if rec.dumped then lines[#lines + 1] = indent .. "files: " .. rec.dumped end
   if rec.hint and rec.hint ~= "" then add(lines, rec.hint, indent) end
   return lines
 end

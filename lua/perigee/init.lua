@@ -36,6 +36,7 @@ local LATER = {
   spec = { "perigee.buffers", "spec" },
   rng = { "perigee.rng", "new" },
   ctype = { "perigee.signature", "ctype" },
+  npy = { "perigee.npy" },
   catalogue = { "perigee.catalogue" },
   judge = { "perigee.judge" },
   run = { "perigee.evaluate", "run" },

@@ -7,10 +7,12 @@ local core = require "perigee.core"
 local builds = require "perigee.builds"
 local case = require "perigee.case"
 local compile = require "perigee.compile"
+local dump = require "perigee.dump"
 local errors = require "perigee.errors"
 local export = require "perigee.export"
 local impl = require "perigee.impl"
 local params = require "perigee.params"
+local pattern = require "perigee.pattern"
 local plan = require "perigee.plan"
 local pool = require "perigee.pool"
 local record = require "perigee.record"
@@ -39,13 +41,14 @@ end
 --- Open a session. Nothing is opened on the device before it is needed.
 -- @tparam table how {device = spec, timeout = seconds, budget = seconds for each arm's timing,
 --   method = how to time instead of the task's own, seed =,
---   lines = count by line on sim:profile, progress = function(text)}
+--   lines = count by line on sim:profile, dump = folder for failing cases, progress =
+--   function(text)}
 function judge.session(how)
   local self = setmetatable({
     spec = how.device, timeout = how.timeout or 20, budget = how.budget or 0.5,
     seed = how.seed or judge.fresh_seed(), repeats = how.seed ~= nil,
     progress = how.progress or function() end,
-    method = how.method, lines = how.lines, cases = {},
+    method = how.method, lines = how.lines, dump = how.dump, cases = {},
   }, Session)
   self.builds = builds.new(compile.DEFAULT_ARCH, self.progress)
   self.sim = self.spec:match("^sim") ~= nil
@@ -225,8 +228,33 @@ function Session:schedule_of(one, small)
   return { seed = 1 + (core.random_u64(one.seed, SCHEDULE, 0) >> 12), workers = alone and 1 or 0 }
 end
 
+-- Whether a failure belongs to a case: something ran.
+local function of_case(failure)
+  local refused = failure.verdict == "launch_error" and not failure.findings[1]
+  return not refused and failure.verdict ~= "compile_error"
+    and verdict.status(failure.verdict) ~= 3
+end
+
+local DUMPS_MOST = 4 -- of one candidate
+
+-- Leave the files of a failing case where the user wants them. A candidate that did not get as far
+-- as a case leaves none.
+function Session:dump_case(arm, failure, arrays)
+  if not self.dump or not of_case(failure) or (arm.dumps or 0) >= DUMPS_MOST then return end
+  arm.dumps = (arm.dumps or 0) + 1
+  failure.dumped = dump.write(self.dump, { case = arm.case, impl = arm.impl, failure = failure,
+    arrays = arrays, device = self.spec, seed = self.seed })
+end
+
 -- Run one case and judge it. Returns a failure or nil.
 function Session:verify(arm, sets, small)
+  local failure, arrays = self:run_case(arm, sets, small)
+  if failure then self:dump_case(arm, failure, arrays) end
+  return failure
+end
+
+-- The same without files; the arrays that came back, too.
+function Session:run_case(arm, sets, small)
   arm.schedule = self:schedule_of(arm.case, small)
   local failure = self:prepare(arm, sets)
   if failure then return show_contract(arm, failure) end
@@ -234,7 +262,7 @@ function Session:verify(arm, sets, small)
   local poison = timing.poison()
   local arrays, stopped = run_once(arm, poison, self.lines)
   if not arrays then return show_contract(arm, stopped) end
-  return self:judge(arm, arrays, poison)
+  return self:judge(arm, arrays, poison), arrays
 end
 
 -- What was judged right for this very case and has the same bits: a case that is run with many
@@ -444,24 +472,64 @@ function Session:prepare_cases(task, set)
   self:timed_case(task, set):expected()
 end
 
--- Where the candidate failed, when a case was what it failed at.
-local function failed_at(failure, where)
-  local refused = failure.verdict == "launch_error" and not failure.findings[1]
-  local early = failure.verdict == "compile_error" or verdict.status(failure.verdict) == 3
-  return not refused and not early and where or nil
+-- What a failing case leaves that later cases overwrite.
+local OF_CASE = { "case", "cases", "checks", "facts", "counters", "profile", "findings", "wall_us",
+  "schedule" }
+
+local function keep(arm)
+  local kept = {}
+  for _, field in ipairs(OF_CASE) do kept[field] = arm[field] end
+  return kept
 end
 
--- Every check size with every seed.
+local function declared(p, task)
+  local values = {}
+  for name in pairs(task.params) do values[name] = p[name] end
+  return values
+end
+
+-- Which cases fail says what is wrong: after a wrong result the others are tried, too, for a
+-- moment.
+local AFTER_S = 2
+
+local function is_wrong(failure)
+  return failure.verdict == "wrong_result" or failure.verdict == "unwritten_output"
+end
+
+local function failed_cases(tried, count)
+  local failed = 0
+  for _, one in ipairs(tried) do failed = failed + (one.ok and 0 or 1) end
+  return { failed = failed, tried = #tried, of = count, pattern = pattern.cases(tried) }
+end
+
+-- One check size with one seed; the failure, if any.
+function Session:check_one(arm, task, index, number, set)
+  arm.case = self:check_case(task, index, number, set)
+  local where = at(arm.case, ("inputs %d of %d"):format(number, judge.CHECK_SEEDS), "sim")
+  self.progress("checking " .. where)
+  local failure = self:verify(arm, 1, true)
+  return failure, failure and of_case(failure) and where or nil
+end
+
+-- Every check size with every seed. The first failure decides.
 function Session:check_cases(arm, task, set)
-  for index = 1, params.check_count(task.params, set) do
-    for number = 1, judge.CHECK_SEEDS do
-      arm.case = self:check_case(task, index, number, set)
-      local where = at(arm.case, ("inputs %d of %d"):format(number, judge.CHECK_SEEDS), "sim")
-      self.progress("checking " .. where)
-      arm.failure = self:verify(arm, 1, true)
-      arm.failed_at = arm.failure and failed_at(arm.failure, where)
-      if arm.failure then return end
+  local tried, kept, since = {}, nil, nil
+  local sizes = params.check_count(task.params, set)
+  for k = 0, sizes * judge.CHECK_SEEDS - 1 do
+    local index, number = k // judge.CHECK_SEEDS + 1, k % judge.CHECK_SEEDS + 1
+    local failure, where = self:check_one(arm, task, index, number, set)
+    tried[#tried + 1] = { params = declared(arm.case.p, task), ok = not failure }
+    if failure and not kept then
+      kept, since = keep(arm), core.now()
+      arm.failure, arm.failed_at = failure, where
     end
+    if failure and not is_wrong(failure) then break end
+    if kept and core.now() - since > AFTER_S then break end
+  end
+  if not kept then return end
+  for _, field in ipairs(OF_CASE) do arm[field] = kept[field] end
+  if is_wrong(arm.failure) then
+    arm.failed_cases = failed_cases(tried, sizes * judge.CHECK_SEEDS)
   end
 end
 
@@ -471,7 +539,7 @@ function Session:check_timed(arm, task, set)
   local where = at(arm.case, "the timed size", self.purpose)
   self.progress("checking " .. where)
   arm.failure = self:verify(arm, self:sets_for(arm.case, { arm }))
-  arm.failed_at = arm.failure and failed_at(arm.failure, where)
+  arm.failed_at = arm.failure and of_case(arm.failure) and where or nil
   if not arm.failure then self:time { arm } end
 end
 

@@ -93,6 +93,7 @@ local function add_failure(rec, arm)
   local failure = arm.failure
   rec.verdict, rec.reason, rec.hint = failure.verdict, failure.reason, failure.hint
   rec.findings, rec.failed_at = list(failure.findings), arm.failed_at
+  rec.failed_cases, rec.dumped = arm.failed_cases, failure.dumped
   rec.compile_log = rec.compile_log or failure.log or ""
 end
 

@@ -4,6 +4,7 @@
 local core = require "perigee.core"
 local catalogue = require "perigee.catalogue"
 local device = require "perigee.device"
+local dump = require "perigee.dump"
 local judge = require "perigee.judge"
 local knobs = require "perigee.knobs"
 local params = require "perigee.params"
@@ -52,6 +53,8 @@ function common.evaluation(parser, budget)
     :default(budget):convert(common.positive("--budget"))
   parser:option("--method", "how to time (default: as the task says)")
     :choices { "cold", "hot", "batch" }
+  parser:option("--dump", "write inputs, outputs and expected values of failing cases as .npy")
+    :argname("FOLDER")
   parser:flag("--json", "one JSON object a line on standard output")
 end
 
@@ -118,10 +121,12 @@ end
 
 --- A judge's session and a progress line for parsed options.
 function common.session(options)
+  if options.dump then dump.prepare(options.dump) end
   local line = progress.new(true)
   local session = judge.session {
     device = device.spec(options.device), timeout = options.timeout, budget = options.budget,
     method = options.method, seed = options.seed, lines = options.annotate,
+    dump = options.dump,
     progress = function(text) line:say(text) end,
   }
   return session, line
