@@ -240,9 +240,12 @@ local function decoded(row)
 end
 
 --- Records of a session in the order they came: an iterator of record, {id, key, samples}.
-function Store:records(session)
-  local next_row, rows, nothing, closer = self.db:rows(
-    "SELECT id, session, key, record, samples FROM records WHERE session = ? ORDER BY id", session)
+-- @tparam integer session id
+-- @tparam[opt] integer after only those with a larger id
+function Store:records(session, after)
+  local next_row, rows, nothing, closer = self.db:rows([[
+    SELECT id, session, key, record, samples FROM records WHERE session = ? AND id > ?
+    ORDER BY id]], session, after or 0)
   return function()
     local row = next_row(rows)
     if row then return decoded(row) end

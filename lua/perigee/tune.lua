@@ -37,7 +37,8 @@ function tune.new(how)
   self.deadline = self.seconds and core.now() + self.seconds
   self.history = history.new(self.space, { seed = self.seed, budget = self.budget,
     environment = self.p, batch = BATCH_LEAST })
-  self.keys, self.digests, self.counts = {}, {}, { resumed = 0, broken = 0, verdicts = {} }
+  self.keys, self.digests, self.read = {}, {}, 0
+  self.counts = { resumed = 0, broken = 0, verdicts = {} }
   return self
 end
 
@@ -54,10 +55,12 @@ local function digest_of(self, base)
 end
 
 --- The name of an evaluation: the same task, parameters, device, source and knobs give the same.
+-- GPUs of one model are one device.
 function Tune:key(base, values)
   return core.sha256(core.json_encode {
     task = self.task.name, cell = self.cell and self.cell.name, params = params.text(self.p),
-    device = self.judge.spec, gpu = self.judge:device().name, method = self.judge.method,
+    device = self.judge.spec:match("^cuda") or self.judge.spec, gpu = self.judge:device().name,
+    method = self.judge.method,
     impl = base.name, source = digest_of(self, base), knobs = knobs.text(values),
   })
 end
@@ -97,14 +100,17 @@ local function entry_of(self, rec, key)
   }
 end
 
---- Take what the session's store has: it is not evaluated again.
+--- Take what the session has that is not known yet, from an earlier run or from another process
+-- that works on it: it is not evaluated again.
 function Tune:resume()
-  for rec, extra in self.store:records(self.session) do
-    local entry = entry_of(self, rec, extra.key)
+  if not self.store then return end
+  for rec, extra in self.store:records(self.session, self.read) do
+    local entry = not self.keys[extra.key] and entry_of(self, rec, extra.key)
     if entry then
       remember(self, entry, extra.key)
       self.counts.resumed = self.counts.resumed + 1
     end
+    self.read = extra.id
   end
 end
 
@@ -217,8 +223,9 @@ local function evaluate_all(self, candidates)
   self.on_progress(("compiling %d configurations"):format(#arms))
   self.judge:build(arms, function() search_case(self) end)
   for _, arm in ipairs(arms) do
+    self:resume()
     if self:over() then return end
-    evaluate(self, arm)
+    if not self.keys[arm.candidate.key] then evaluate(self, arm) end
   end
 end
 
@@ -236,6 +243,7 @@ function Tune:run()
     local reason = self:over()
     if reason then return reason end
     self.history.batch = batch_size(self)
+    self:resume()
     self.on_progress("choosing what to try")
     local proposed = pipelines.propose(self.pipeline, self.history)
     if #proposed == 0 then break end

@@ -241,6 +241,20 @@ function TestTune:test_a_store_that_cannot_be_written_is_said_before_anything_ru
   lu.assertEquals(status, 3)
 end
 
+function TestTune:test_two_processes_share_a_session()
+  if not core.compiler_info() then lu.skip("no NVRTC on this machine") end
+  local db = fresh_store()
+  local command = ("'%s' tune %%s %s --session both --set n=20000"):format(BINARY, TASK)
+    .. " --json --device sim:profile --db " .. db
+  local text = shell(command:format("grid") .. " & " .. command:format("random") .. "; wait")
+  local times_of, list = {}, records(text)
+  for _, rec in ipairs(list) do times_of[key(rec)] = (times_of[key(rec)] or 0) + 1 end
+  local s <close> = store.open(db, { readonly = true })
+  lu.assertEquals({ s:sessions()[1].records, s:sessions()[1].passed }, { 15, 12 })
+  for _, times in pairs(times_of) do lu.assertTrue(times <= 2) end
+  lu.assertTrue(#list < 25, #list) -- what one has done the other takes from the store
+end
+
 -- A limit of the size of files is what a full disk is to SQLite.
 function TestTune:test_a_full_disk_ends_with_what_is_known_and_the_search_goes_on_later()
   if not core.compiler_info() then lu.skip("no NVRTC on this machine") end
