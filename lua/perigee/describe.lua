@@ -21,13 +21,26 @@ local describe = {}
 
 local SAMPLES = 5 -- cases whose shapes are compared
 
+-- Parameters and scalars of the kernels: what a shape may be named after.
+local function named_values(task, p)
+  local values = {}
+  for _, list in ipairs { task:call("args", p) or {}, p } do
+    for name, value in pairs(list) do
+      if type(name) == "string" then values[name] = value end
+    end
+  end
+  return values
+end
+
 -- Small cases show the buffers; their seed is of no use to anybody. The first is what the simulator
 -- runs.
 local function sample_cases(task, set)
   local cases = { case.make(task, task:resolve { purpose = "sim", set = set }, 1) }
+  cases[1].values = named_values(task, cases[1].p)
   for index = 1, math.min(SAMPLES, params.check_count(task.params, set)) do
     local p = task:resolve { purpose = "check", index = index, set = set }
     cases[#cases + 1] = case.make(task, p, 1)
+    cases[#cases].values = named_values(task, p)
   end
   return cases
 end
@@ -106,7 +119,7 @@ end
 local function buffer_list(task, cases, p)
   local list = core.json_array {}
   for i, buffer in ipairs(cases[1].list) do
-    local texts, extents = symbolic.shape(task.params, cases, i, p)
+    local texts, extents = symbolic.shape(task.params, cases, i, named_values(task, p))
     list[i] = {
       name = buffer.name, role = buffer.role, dtype = buffer.dtype_name, shape = texts,
       extents = core.json_array(extents or buffer.shape), bytes = bytes_of(buffer, extents),

@@ -47,10 +47,11 @@ end
 
 local function say_buffers(d, out)
   section(out, "Buffers (sizes at the defaults of the parameters)")
-  local rows = {}
+  local rows, unnamed = {}, false
   for i, b in ipairs(d.buffers) do
     rows[i] = { b.name, b.role, ("%s[%s]"):format(b.dtype, table.concat(b.shape, ", ")),
-      b.bytes and units.bytes(b.bytes) or "", b.before }
+      b.bytes and units.bytes(b.bytes) or "*", b.before }
+    unnamed = unnamed or not b.bytes
   end
   say_table(out, { { title = "name" }, { title = "role" }, { title = "elements" },
     { title = "size", right = true }, { title = "before the run" } }, rows)
@@ -62,6 +63,7 @@ local function say_buffers(d, out)
     notes[#notes + 1] = "Outputs hold garbage before each run: every element must be written."
   end
   say_wrapped(out, "  ", table.concat(notes, " "))
+  if unnamed then out("  *: as many as at the simulator's size") end
 end
 
 local function say_launch(d, out)

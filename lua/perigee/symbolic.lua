@@ -15,7 +15,7 @@ local FORMS = {
   { "2 * %s", function(v) return 2 * v end },
 }
 
--- Integer values by name: parameters first, then what derive added.
+-- Names of values: parameters first, then what derive and args add.
 local function names_in(declared, p)
   local names = params.names(declared)
   for _, name in ipairs(params.names(p)) do
@@ -26,7 +26,7 @@ end
 
 local function agrees(extents, cases, value_of)
   for i, one in ipairs(cases) do
-    local ok, value = pcall(value_of, one.p)
+    local ok, value = pcall(value_of, one.values)
     if not ok or value ~= extents[i] then return false end
   end
   return true
@@ -59,13 +59,14 @@ end
 
 --- Name the extents of a buffer.
 -- @tparam table declared parameters of the task
--- @tparam table cases list of cases of one contract, the first being the one that is shown
+-- @tparam table cases list of {list = buffers, values = what has a name}, of one contract; the
+--   first is the one that is shown
 -- @tparam integer index of the buffer in each case's list
--- @tparam table p parameters for which the extents are wanted
+-- @tparam table p values for which the extents are wanted
 -- @treturn table,table|nil texts (names or numbers), and the extents for `p`; nil when one of them
 --   has no name and is not the same in every case
 function symbolic.shape(declared, cases, index, p)
-  local names = names_in(declared, cases[1].p)
+  local names = names_in(declared, cases[1].values)
   local texts, extents = {}, {}
   for k, extent in ipairs(cases[1].list[index].shape) do
     local seen = {}

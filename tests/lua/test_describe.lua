@@ -16,13 +16,15 @@ local function task(fields)
       dtype = { default = "f32", choices = { "f32", "f16" }, variant = true },
     },
     inputs = function(p, rng) return { x = rng:array(p.dtype, { p.rows, p.cols, 3 }) } end,
-    state = function(p) return { s = pg.spec("i32", p.rows + 1, "empty") } end,
+    state = function(p)
+      return { s = pg.spec("i32", p.rows + 1, "empty"), d = pg.spec("f64", 3 * p.rows) }
+    end,
     outputs = function(p)
       return { y = pg.spec(p.dtype, p.rows * p.cols), odd = pg.spec("u8", p.rows // 2) }
     end,
     kernel = { [[void k(const {dtype}* x, int* s, {dtype}* y, unsigned char* odd, int rows,
       float t)]], "void other(const {dtype}* x)" },
-    args = function(p) return { t = p.rows / 2 } end,
+    args = function(p) return { t = p.rows / 2, triple = 3 * p.rows } end,
     launch = function(p)
       return { { memset = "s", byte = 1 }, { grid = { p.rows, 2 }, block = 64, shared = 32 } }
     end,
@@ -44,6 +46,7 @@ function TestDescribe:test_shapes_have_the_names_of_parameters()
   for _, b in ipairs(d.buffers) do shapes[b.name] = { table.concat(b.shape, ", "), b.bytes } end
   lu.assertEquals(shapes.x, { "rows, cols, 3", 1000 * 2000 * 3 * 4 })
   lu.assertEquals(shapes.s, { "rows + 1", 1001 * 4 })
+  lu.assertEquals(shapes.d, { "triple", 3000 * 8 }) -- a scalar of args
   lu.assertEquals(shapes.y, { "cols * rows", 1000 * 2000 * 4 })
   lu.assertEquals(shapes.odd, { "3" }) -- rows // 2 at the simulator's size: it has no name
 end
