@@ -11,6 +11,7 @@
 -- that this includes, and that of the PTX itself. A line `// ptx-arch: compute_90` in a source
 -- names the architecture; else it is compute_80, which every GPU since can run. Triton sources are
 -- built for compute_80 and compute_90.
+-- A line `// ptx-lines: own` leaves out those of inlined functions.
 
 local pg = require "perigee"
 local core = require "perigee.core"
@@ -83,6 +84,13 @@ local function tidy(ptx)
   return (ptx:gsub(constant, function(name) return names[name] == 1 and "" or nil end))
 end
 
+-- Without the lines of inlined functions, which in templates are most of the text: what they did is
+-- then put down to the line before.
+local function own_lines(ptx)
+  ptx = ptx:gsub("\n\t%.loc\t[^\n]*inlined_at[^\n]*", "")
+  return (ptx:gsub("\n\t%.section\t%.debug_str%s*%b{}", ""))
+end
+
 local function compiled(one)
   local request = impl.request({ lang = impl.language_of(one.path), path = one.path,
     shown = files.shown(one.path) }, {})
@@ -101,6 +109,7 @@ local function text_of(one)
   local built = compiled(one)
   local map = built.ptx:match("^// triton: [^\n]*\n") or ""
   local body = tidy(built.ptx:sub(#map + 1))
+  if one.source:find "\n// ptx%-lines: own\n" then body = own_lines(body) end
   return ("%s// %s, for machines without its compiler. Made by kernels/build.lua, do not edit.\n"
     .. "// compiler: %s\n// options: --gpu-architecture=%s\n%s// ptx-sha256: %s\n\n%s"):format(map,
     files.shown(one.path), built.compiler, one.arch, origin(one), core.sha256(body), body)

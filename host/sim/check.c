@@ -67,6 +67,8 @@ void sim_check_block_start(sim_block *b) {
   sim_order_reset(b);
   for (uint32_t i = 0; i < c->shared_count; i++)
     atomic_store_explicit(&c->shared[i].written, SIM_NEVER, memory_order_relaxed);
+  uint32_t reserved = b->launch->func->reserved_shared; /* the system's own: no garbage */
+  if (reserved) sim_page_mark(&c->shared[0], 0, reserved);
   memset(c->local_bits, 0, c->local_words * 8);
   c->run++;
 }

@@ -345,6 +345,32 @@ static bool has_functions(const ptx_module *m) {
   return false;
 }
 
+static bool asks_for_reserved(const ptx_func *f) {
+  static const char name[] = SIM_RESERVED_NAME;
+  for (int i = 0; i < f->instr_count; i++) {
+    const ptx_instr *instr = &f->body[i];
+    for (int k = 0; k < instr->operand_count; k++) {
+      const ptx_operand *o = &instr->operands[k];
+      if (o->kind == PTX_OP_SPECIAL && strncmp(o->name, name, sizeof name - 1) == 0) return true;
+    }
+  }
+  return false;
+}
+
+/* A GPU keeps a part of shared memory for its system, and cooperative groups use some of that. Here
+ * it is there when the module asks for it, at the start. */
+static uint64_t reserve(lowering *l) {
+  const ptx_module *m = l->program->source;
+  for (int i = 0; i < m->func_count; i++) {
+    if (!asks_for_reserved(&m->funcs[i])) continue;
+    l->out->shared[l->out->shared_count++] =
+        (sim_variable){"reserved shared memory", NULL, 0, SIM_RESERVED_SHARED};
+    l->out->reserved_shared = SIM_RESERVED_SHARED;
+    return SIM_RESERVED_SHARED + 128;
+  }
+  return 0;
+}
+
 static size_t count_variables(const ptx_module *m) {
   size_t count = (size_t)m->var_count;
   for (int i = 0; i < m->func_count; i++) count += (size_t)m->funcs[i].var_count;
@@ -354,9 +380,9 @@ static size_t count_variables(const ptx_module *m) {
 static bool lay_out_shared(lowering *l) {
   const ptx_module *m = l->program->source;
   bool all = has_functions(m);
-  l->out->shared = calloc(count_variables(m) + 1, sizeof *l->out->shared);
+  l->out->shared = calloc(count_variables(m) + 2, sizeof *l->out->shared);
   if (!l->out->shared) return lower_fail(l, PG_MEMORY, "no memory to lower %s", l->source->name);
-  uint64_t offset = 0;
+  uint64_t offset = reserve(l);
   for (int i = 0; i < m->var_count; i++) {
     if (m->vars[i].space == PTX_SHARED && !add_shared(l, &m->vars[i], NULL, &offset)) return false;
   }

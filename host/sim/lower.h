@@ -7,6 +7,9 @@
 /* Bytes of a slot. */
 enum { BYTES_P = 4, BYTES_4 = 4 * 32, BYTES_8 = 8 * 32 };
 enum { LOWER_TEMPS = 8 };
+/* Shared memory of the system, told by %reserved_smem_offset_begin, _end, _cap, _0, _1. */
+#define SIM_RESERVED_NAME "%reserved_smem_"
+enum { SIM_RESERVED_SHARED = 1024 };
 
 typedef struct constant {
   char shape;

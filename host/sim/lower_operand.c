@@ -145,8 +145,20 @@ static const struct {
                 {"%cluster_ctarank", SIM_ZERO},
                 {"%cluster_nctarank", SIM_ONE}};
 
+/* The memory that lay_out_shared sets apart; its second half is for cooperative groups. */
+static uint32_t reserved_source(lowering *l, const char *which) {
+  bool start = strcmp(which, "begin") == 0 || strcmp(which, "0") == 0;
+  bool end = strcmp(which, "end") == 0 || strcmp(which, "cap") == 0;
+  if (!start && !end && strcmp(which, "1") != 0) lower_unsupported(l, "this special register");
+  uint32_t at = start ? 0 : end ? SIM_RESERVED_SHARED : SIM_RESERVED_SHARED / 2;
+  return lower_constant(l, '4', at);
+}
+
 static uint32_t special_source(lowering *l, const char *name, char *shape) {
+  static const char reserved[] = SIM_RESERVED_NAME "offset_";
   *shape = '4';
+  if (strncmp(name, reserved, sizeof reserved - 1) == 0)
+    return reserved_source(l, name + sizeof reserved - 1);
   for (size_t i = 0; i < sizeof SPECIALS / sizeof *SPECIALS; i++) {
     if (strcmp(SPECIALS[i].name, name) == 0) return lower_special(l, SPECIALS[i].which);
   }

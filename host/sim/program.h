@@ -111,10 +111,11 @@ struct sim_func {
   uint32_t frame_bytes;
   sim_preset *presets;
   size_t preset_count;
-  uint32_t param_bytes;   /* of an entry */
-  uint32_t *param_offset; /* of each parameter, source->param_count of them */
-  uint64_t shared_bytes;  /* static, gaps included */
-  sim_variable *shared;   /* the last one is the dynamic part when dynamic_shared */
+  uint32_t param_bytes;     /* of an entry */
+  uint32_t *param_offset;   /* of each parameter, source->param_count of them */
+  uint64_t shared_bytes;    /* static, gaps included */
+  uint32_t reserved_shared; /* of these the system's, at the start */
+  sim_variable *shared;     /* the last one is the dynamic part when dynamic_shared */
   size_t shared_count;
   bool dynamic_shared;
   uint64_t local_bytes; /* of one frame: results, parameters, variables, outgoing arguments */

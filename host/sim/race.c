@@ -38,9 +38,30 @@ static void judge_read(const sim_access *a, const sim_cell *cell, const sim_reco
   report(a, &cell->strong, in_scope(&cell->strong, now));
 }
 
+static uint64_t stored(const sim_access *a, uint32_t lane) {
+  const uint8_t *slot = a->w->regs + a->op->b;
+  uint64_t value = 0;
+  if (a->op->bytes == 8) return ((const uint64_t *)(const void *)slot)[lane];
+  memcpy(&value, (const uint32_t *)(const void *)slot + lane, a->op->bytes);
+  return value;
+}
+
+/* Lanes that write one word by one instruction: one of the writes is performed, so the same value
+ * from all of them is no race. Lanes before this one have entered their records just now. */
+static bool same_store(const sim_access *a, const sim_record *r, const sim_record *now) {
+  const sim_order *o = &a->w->block->check->warps[a->w->index];
+  uint32_t other = r->thread & (SIM_LANES - 1);
+  bool together = r->thread / SIM_LANES == now->thread / SIM_LANES && other < a->lane &&
+                  r->time == now->time && r->site == now->site &&
+                  (a->w->mask & o->valid) >> other & 1 && o->address[other] == a->address;
+  bool plain = !(a->flags & SIM_RMW) && a->op->count == 1 && a->op->bytes <= 8;
+  return together && plain && stored(a, other) == stored(a, a->lane);
+}
+
 static void judge_write(const sim_access *a, const sim_cell *cell, const sim_record *now) {
   bool strong = a->flags & SIM_STRONG;
   if (unordered(a, &cell->write, now)) {
+    if (same_store(a, &cell->write, now)) return;
     report(a, &cell->write, false);
     return;
   }

@@ -5,100 +5,14 @@ local lu = require "luaunit"
 local core = require "perigee.core"
 local files = require "perigee.files"
 
-local GPU = os.getenv "PERIGEE_TEST_DEVICE"
-local SPECS = GPU and { GPU } or { "sim:check", "sim:check,seed=11", "sim:check,seed=12",
-  "sim:check,workers=2,seed=5" }
+local bench = dofile(files.join(core.home, "tests/classics/bench.lua"))
+local size, blocks, zeros, integers, reals = bench.size, bench.blocks, bench.zeros, bench.integers,
+  bench.reals
+local equal, near = bench.equal, bench.near
 
--- Elements on the simulator, on a GPU.
-local function size(sim, gpu)
-  return GPU and gpu or sim
-end
-
-local function blocks(n, each)
-  return (n + each - 1) // each
-end
-
--- ---- inputs ----
-
-local function integers(dtype, n, stream, first, last)
-  return core.array(dtype, n):random { seed = 7, stream = stream, dist = "integer", first = first,
-    last = last }
-end
-
-local function reals(n, stream)
-  return core.array("f32", n):random { seed = 7, stream = stream, dist = "uniform", low = -1,
-    high = 1 }
-end
-
-local function zeros(dtype, n)
-  return core.array(dtype, n):fill(0)
-end
-
--- ---- a device with the kernels of one file ----
-
-local Bench = {}
-Bench.__index = Bench
-
-local function bench(spec, file)
-  local self = setmetatable({ dev = core.device(spec) }, Bench)
-  local path = ("tests/classics/%s.ptx"):format(file)
-  self.module = self.dev:load(files.read(files.join(core.home, path)), path)
-  return self
-end
-
-Bench.__close = function(self) self.dev:close() end
-
-function Bench:put(name, array)
-  return self.dev:upload(array, name)
-end
-
-function Bench:launch(name, how)
-  self.module:kernel(name):launch(how)
-end
-
--- What was found, e.g. "weak_read of level", sorted and each once.
-function Bench:found()
-  local list, seen = {}, {}
-  self.dev:sync()
-  for _, finding in ipairs(self.dev:findings(true)) do
-    local text = ("%s of %s"):format(finding.kind, finding.allocation or finding.text)
-    if not seen[text] then list[#list + 1] = text end
-    seen[text] = true
-  end
-  table.sort(list)
-  return list
-end
-
--- Run `body` on every device. The findings must be exactly `weak`.
+-- The kernels of one file on every device. The findings must be exactly `weak`.
 local function on_each(file, weak, body)
-  for _, spec in ipairs(SPECS) do
-    local one <close> = bench(spec, file)
-    body(one)
-    lu.assertEquals(one:found(), spec:match "^sim" and weak or {}, spec)
-  end
-end
-
--- ---- comparisons ----
-
-local function equal(got, want, what)
-  for i = 1, #want do
-    if got[i - 1] ~= want[i] then
-      lu.fail(("%s[%d] is %s, expected %s"):format(what, i - 1, got[i - 1], want[i]))
-    end
-  end
-  lu.assertEquals(got.count, #want)
-end
-
--- |got - want| <= bound(i)
-local function near(got, want, bound, what)
-  lu.assertEquals(got.count, #want)
-  for i = 1, #want do
-    local off = math.abs(got[i - 1] - want[i])
-    if off > bound(i) or off ~= off then
-      lu.fail(("%s[%d] is %.9g, expected %.9g within %g"):format(what, i - 1, got[i - 1], want[i],
-        bound(i)))
-    end
-  end
+  bench.on_each("tests/classics/" .. file .. ".ptx", weak, body)
 end
 
 local EPS = 2 ^ -24 -- half a unit of the last place of binary32, relative

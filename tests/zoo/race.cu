@@ -123,11 +123,11 @@ KERNEL(race_loop_fixed) {
   a[I + 192] = sum;
 }
 
-// race_same_value: every thread sets the flag.
+// race_same_value: every thread of two warps sets the flag.
 // launch 1 64
 // > race: write, unordered with another access in kernel race_same_value at race.cu:134
-// >   block (0, 0, 0), thread (1, 0, 0)
-// >   the other: write at race.cu:134 by block (0, 0, 0), thread (0, 0, 0)
+// >   block (0, 0, 0), thread (32, 0, 0)
+// >   the other: write at race.cu:134 by block (0, 0, 0), thread (31, 0, 0)
 // >   inside a (1024 bytes), byte 0
 // >   instruction: st.global.u32 [%rd1], %r4 (PTX line 516)
 KERNEL(race_same_value) {
@@ -143,8 +143,8 @@ KERNEL(race_same_value_fixed) {
 // >   block (0, 0, 0), thread (1, 0, 0)
 // >   the other: write at race.cu:147 by block (0, 0, 0), thread (0, 0, 0)
 // >   inside a (1024 bytes), byte 0
-// >   instruction: st.global.u8 [%rd4], %rs1 (PTX line 583)
-KERNEL(race_byte) { ((char *)a)[I / 2] = 1; }
+// >   instruction: st.global.u8 [%rd4], %r1 (PTX line 581)
+KERNEL(race_byte) { ((char *)a)[I / 2] = (char)I; }
 KERNEL(race_byte_fixed) { ((char *)a)[I] = 1; }
 
 // race_vector: a vector store overlaps the neighbour's word.
@@ -153,7 +153,7 @@ KERNEL(race_byte_fixed) { ((char *)a)[I] = 1; }
 // >   block (0, 0, 0), thread (1, 0, 0)
 // >   the other: write at race.cu:161 by block (0, 0, 0), thread (0, 0, 0)
 // >   inside a (1024 bytes), byte 12
-// >   instruction: st.global.u32 [%rd1+4], %r4 (PTX line 658)
+// >   instruction: st.global.u32 [%rd1+4], %r4 (PTX line 656)
 KERNEL(race_vector) {
   if (I & 1)
     a[2 * I + 1] = 1;
@@ -173,7 +173,7 @@ KERNEL(race_vector_fixed) {
 // >   block (0, 0, 0), thread (32, 0, 0)
 // >   the other: write at race.cu:182 by block (0, 0, 0), thread (63, 0, 0)
 // >   inside count (4 bytes), byte 0
-// >   instruction: atom.shared.add.u32 %r4, [%r3], 1 (PTX line 761)
+// >   instruction: atom.shared.add.u32 %r4, [%r3], 1 (PTX line 759)
 KERNEL(race_mixed) {
   __shared__ int count;
   if (I == 0) count = 0;
@@ -200,7 +200,7 @@ KERNEL(race_mixed_fixed) {
 // >   block (0, 0, 0), thread (64, 0, 0)
 // >   the other: read at race.cu:213 by block (0, 0, 0), thread (63, 0, 0)
 // >   inside s (512 bytes), byte 256
-// >   instruction: st.shared.u32 [%r9], %r1 (PTX line 855)
+// >   instruction: st.shared.u32 [%r9], %r1 (PTX line 853)
 KERNEL(race_named) {
   __shared__ int s[128];
   s[127 - I] = 0;
@@ -228,7 +228,7 @@ KERNEL(race_named_fixed) {
 // >   block (0, 0, 0), thread (0, 0, 0)
 // >   the other: write at race.cu:236 by block (0, 0, 0), thread (32, 0, 0)
 // >   inside s (256 bytes), byte 128
-// >   instruction: ld.shared.u32 %r14, [%r13] (PTX line 997)
+// >   instruction: ld.shared.u32 %r14, [%r13] (PTX line 995)
 KERNEL(race_arrive) {
   __shared__ int s[64];
   s[63 - I] = 0;
@@ -256,7 +256,7 @@ KERNEL(race_arrive_fixed) {
 // >   block (0, 0, 0), thread (0, 0, 0)
 // >   the other: write at race.cu:266 by block (0, 0, 0), thread (16, 0, 0)
 // >   inside s (256 bytes), byte 64
-// >   instruction: ld.shared.u32 %r15, [%r14] (PTX line 1106)
+// >   instruction: ld.shared.u32 %r15, [%r14] (PTX line 1104)
 KERNEL(race_reduction) {
   __shared__ int s[64];
   s[I] = a[I];
@@ -278,3 +278,14 @@ KERNEL(race_reduction_fixed) {
   }
   if (I == 0) a[0] = s[0];
 }
+
+// race_lane_values: lanes of one warp write their numbers to one word. The same value from all of them is no race: one of the
+// writes is performed, whichever.
+// launch 1 32
+// > race: write, unordered with another access in kernel race_lane_values at race.cu:290
+// >   block (0, 0, 0), thread (1, 0, 0)
+// >   the other: write at race.cu:290 by block (0, 0, 0), thread (0, 0, 0)
+// >   inside a (1024 bytes), byte 0
+// >   instruction: st.global.u32 [%rd2], %r1 (PTX line 1245)
+KERNEL(race_lane_values) { a[0] = I; }
+KERNEL(race_lane_values_fixed) { a[0] = n; }
