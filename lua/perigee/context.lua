@@ -31,11 +31,13 @@ local function watched(list, seen)
 end
 
 --- Make one.
--- @tparam table fields see above, and seen (a table: names of outputs that were looked at)
+-- @tparam table fields see above, and seen (a table: names of buffers that were looked at)
 function context.new(fields)
   local outputs = fields.outputs or {}
   fields.output_names = params.names(outputs)
-  fields.outputs = watched(outputs, fields.seen or {})
+  fields.seen = fields.seen or {}
+  fields.outputs = watched(outputs, fields.seen)
+  fields.state = watched(fields.state or {}, fields.seen)
   return setmetatable(fields, Context)
 end
 

@@ -111,8 +111,9 @@ end
 --- Every damaged version of a right answer.
 -- @tparam table case of perigee.case
 -- @tparam table arrays name -> array: a right answer, as it would come back from a run
+-- @tparam[opt] table only set of names: buffers to damage
 -- @treturn table list of {kind, buffer, arrays}
-function damage.versions(case, arrays)
+function damage.versions(case, arrays, only)
   local list = {}
   local function add(kind, name, array)
     if differs(arrays[name], array) then
@@ -121,7 +122,7 @@ function damage.versions(case, arrays)
   end
   for _, buffer in ipairs(case.list) do
     local right = arrays[buffer.name]
-    if right and right.count > 0 then
+    if right and right.count > 0 and (not only or only[buffer.name]) then
       for _, kind in ipairs(KINDS) do add(kind[1], buffer.name, kind[2](right)) end
       for _, other in ipairs(case.list) do
         if other.role == "input" then
@@ -148,7 +149,8 @@ function damage.right(case)
   return arrays
 end
 
---- Judge a right answer and every damaged version of it.
+--- Judge a right answer and every damaged version of it. State that no validator looks at is left
+-- whole: it is the candidate's own.
 -- @tparam table case
 -- @tparam[opt] table arrays a right answer; default: damage.right(case)
 -- @tparam[opt] table except set of kinds that the contract accepts (kind = true, or
@@ -158,7 +160,7 @@ end
 function damage.prove(case, arrays, except)
   arrays = arrays or damage.right(case)
   local result = { right = validate.run(case, arrays, damage.POISON), tried = 0, accepted = {} }
-  for _, version in ipairs(damage.versions(case, arrays)) do
+  for _, version in ipairs(damage.versions(case, arrays, result.right.seen)) do
     local label = version.kind .. " of " .. version.buffer
     if not (except and (except[version.kind] or except[label])) then
       result.tried = result.tried + 1

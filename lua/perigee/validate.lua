@@ -63,6 +63,11 @@ local function entry(given, task)
   if type(given) == "table" then
     head = given[1]
     for key, value in pairs(given) do
+      if type(key) == "number" and key ~= 1 then
+        core.error("invalid", ("task %s: validate: a validator has one name"):format(task.name),
+          'several are a list: validate = { { "exact", of = "a" }, { "close", of = "b" } }',
+          task.where)
+      end
       if key ~= 1 then options[key] = value end
     end
   end
@@ -115,6 +120,8 @@ local function check_result(result, name, task)
       type(result)),
       "expected { ok = true } or { ok = false, reason = ... }", task.where)
   end
+  -- A single check, of ctx:compare, pass or fail, is a result, too.
+  if result.detail and not result.checks then result.checks = { result } end
   return result
 end
 
@@ -142,11 +149,13 @@ end
 -- @tparam table case
 -- @tparam table arrays name -> array of state and outputs
 -- @tparam integer poison the 4-byte pattern that outputs held before the run
--- @treturn table {ok, verdict, reason, checks = {{name, ok, detail}...}, facts = {}}
+-- @treturn table {ok, verdict, reason, checks = {{name, ok, detail}...}, facts = {},
+--   seen = set of the names of outputs and state that validators looked at}
 function validate.run(case, arrays, poison)
   local task = case.task
   local state, outputs = split(arrays, case)
-  local total, seen = { ok = true, checks = {}, facts = {} }, {}
+  local seen = {}
+  local total = { ok = true, checks = {}, facts = {}, seen = seen }
   for _, one in ipairs(validate.prepare(task)) do
     local ctx = context.new {
       task = task, params = case.p, inputs = case.io, initial = case.io, state = state,

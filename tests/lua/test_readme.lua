@@ -18,7 +18,7 @@ TestReadme = {}
 function TestReadme:test_the_task_and_the_validator()
   if not core.compiler_info() then lu.skip("no NVRTC on this machine") end
   local task = block("tasks/README.md", "pg.task")()
-  local validator = block("validators/README.md", "return function(ctx)")()
+  local validator = block("validators/README.md", "ctx:compare(\"y\"")()
   local path = os.tmpname() .. ".cu"
   local function verdict_of(expression)
     core.write_file(path, 'extern "C" __global__ void twice(const float* x, float* y, int n) {\n'
@@ -36,38 +36,81 @@ function TestReadme:test_the_task_and_the_validator()
   os.remove((path:gsub("%.cu$", "")))
 end
 
--- The new task of tasks/README.md in a folder of its own: the files and the commands as they stand.
-function TestReadme:test_a_new_task_is_listed_and_runs_as_the_readme_shows()
-  if not core.compiler_info() then lu.skip("no NVRTC on this machine") end
+-- Times and the machine's own line are other ones everywhere.
+local function same_anywhere(text)
+  text = text:gsub("%d[%d.,]* [um]s", "# us"):gsub(" +# us", " # us")
+  return (text:gsub("PTX simulator[^\n]*", "PTX simulator"):gsub("\n+$", "\n"))
+end
+
+local function output(place, command)
   local binary = core.realpath((os.getenv("BUILD") or "build") .. "/perigee")
-  local readme = core.read_file("tasks/README.md")
-  local folder = os.tmpname()
-  os.remove(folder)
-  assert(core.mkdir_all(folder .. "/tasks"))
-  assert(core.write_file(folder .. "/tasks/double.lua", readme:match("```lua\n(.-)```")))
-  assert(core.write_file(folder .. "/double.cu", readme:match("```cuda\n(.-)```")))
-  local function same_anywhere(text)
-    text = text:gsub("%d[%d.,]* [um]s", "# us"):gsub(" +# us", " # us")
-    return (text:gsub("PTX simulator[^\n]*", "PTX simulator"):gsub("\n+$", "\n"))
-  end
-  local function output(place, command)
-    local text = ("cd %s && %s 2>&1"):format(place, command:gsub("^perigee", binary))
-    local pipe <close> = io.popen(text)
-    return same_anywhere(pipe:read("a"))
-  end
+  local text = ("cd %s && %s 2>&1"):format(place, command:gsub("^perigee", binary))
+  local pipe <close> = io.popen(text)
+  return same_anywhere(pipe:read("a"))
+end
+
+-- Run the commands of a section in a folder and compare what they print with what it shows; how
+-- many there were.
+local function run_commands(section, folder)
   local commands = 0
-  local section = readme:match("## A new task\n(.-)\n## ")
   for shown in section:gmatch("\n```\n(%$ perigee .-)```") do
     for command, text in (shown .. "\n$ "):gmatch("%$ (perigee[^\n]*)\n(.-)%f[$\0]") do
       lu.assertEquals(output(folder, command), same_anywhere(text))
       commands = commands + 1
     end
   end
-  lu.assertEquals(commands, 4)
-  lu.assertStrContains(output("/", "PERIGEE_TASKS=" .. folder .. "/tasks " .. binary
+  return commands
+end
+
+-- A folder with the first code blocks of a section as files, in the order of `names`.
+local function folder_of(section, names)
+  local folder = os.tmpname()
+  os.remove(folder)
+  local i = 0
+  for _, code in section:gmatch("```(%a+)\n(.-)```") do
+    if i == #names then break end
+    i = i + 1
+    local path = folder .. "/" .. names[i]
+    assert(core.mkdir_all(path:match("^(.*)/")))
+    assert(core.write_file(path, code))
+  end
+  lu.assertEquals(i, #names)
+  return folder
+end
+
+-- The new task of tasks/README.md in a folder of its own: the files and the commands as they stand.
+function TestReadme:test_a_new_task_is_listed_and_runs_as_the_readme_shows()
+  if not core.compiler_info() then lu.skip("no NVRTC on this machine") end
+  local section = core.read_file("tasks/README.md"):match("## A new task\n(.-)\n## ")
+  local folder = folder_of(section, { "tasks/double.lua", "double.cu" })
+  lu.assertEquals(run_commands(section, folder), 4)
+  lu.assertStrContains(output("/", "PERIGEE_TASKS=" .. folder .. "/tasks "
+    .. core.realpath((os.getenv("BUILD") or "build") .. "/perigee")
     .. " check demo/double " .. folder .. "/double.cu --device sim"), "double.cu: passed")
   os.execute("rm -rf " .. folder)
 end
+
+-- The new validator of validators/README.md: its task, kernels, the proof, and what they print.
+function TestReadme:test_a_new_validator_judges_as_the_readme_shows()
+  if not core.compiler_info() then lu.skip("no NVRTC on this machine") end
+  local section = core.read_file("validators/README.md"):match("## A new validator\n(.-)\n## ")
+  local folder = folder_of(section, { "validators/parted.lua", "tasks/part.lua", "part.cu",
+    "wrong.cu", "prove.lua" })
+  local code = core.read_file(folder .. "/validators/parted.lua")
+  lu.assertTrue(select(2, code:gsub("\n", "\n")) < 10, "a validator of one's own is short")
+  lu.assertEquals(run_commands(section, folder), 3)
+  os.execute("rm -rf " .. folder)
+end
+
+-- Every validator that there is, and none else.
+function TestReadme:test_every_validator_is_listed()
+  local text = core.read_file("validators/README.md"):match("\n| validator.-\n\n")
+  for _, name in ipairs(core.list_dir("validators")) do
+    local stem = name:match("^(.*)%.lua$")
+    if stem then lu.assertStrContains(text, "`" .. stem .. "`") end
+  end
+end
+
 
 function TestReadme:test_the_validator_in_place_accepts_permutations_only()
   local code = core.read_file("tasks/README.md"):match("```lua\n(validate = .-)```")
