@@ -42,6 +42,7 @@ static void free_parts(sim_block_check *c) {
   for (uint32_t i = 0; c->shared && i < c->shared_count; i++) sim_page_clear(&c->shared[i]);
   free(c->shared);
   free(c->local_bits);
+  for (uint32_t i = 0; c->warps && i < c->warp_count; i++) free(c->warps[i].copied);
   free(c->warps);
   free(c);
 }
@@ -56,6 +57,7 @@ sim_block_check *sim_check_block_new(const sim_launch *l) {
   c->local_bits = malloc(c->local_words * 8);
   c->warps = aligned_alloc(_Alignof(sim_order), warps * sizeof *c->warps);
   for (uint32_t i = 0; c->shared && i < c->shared_count; i++) sim_page_init(&c->shared[i]);
+  c->warp_count = warps;
   if (c->warps) memset(c->warps, 0, warps * sizeof *c->warps);
   if (c->shared && c->local_bits && c->warps) return c;
   free_parts(c);
@@ -164,6 +166,8 @@ static void turn_to(sim_access *a, bool global) {
 
 static void aim(sim_access *a, const uint64_t *address, uint32_t lane) {
   a->now.thread += lane - a->lane;
+  if (a->flags & SIM_COPY)
+    a->now.time = SIM_COPYING | a->w->block->check->warps[a->w->index].batch[lane];
   a->lane = lane;
   a->address = address[lane];
 }
@@ -323,6 +327,13 @@ static sim_access access_of(sim_warp *w, const sim_op *op) {
 /* Fewer lanes, of several that access memory here and there, are not worth a row. */
 enum { WORTH_A_ROW = 4 };
 
+static bool same_batch(const sim_access *a, uint32_t lanes) {
+  const uint32_t *batch = a->w->block->check->warps[a->w->index].batch;
+  uint32_t first = batch[__builtin_ctz(lanes)], others = 0;
+  FOR_LANES(i, lanes) others |= batch[i] ^ first;
+  return !others;
+}
+
 /* Judge the lanes together as far as they access memory in a row; the rest is returned. */
 static uint32_t check_spans(sim_access *a, const sim_survey *at, const uint64_t *address,
                             uint32_t lanes) {
@@ -332,6 +343,7 @@ static uint32_t check_spans(sim_access *a, const sim_survey *at, const uint64_t 
     uint32_t those = lanes_of(&s);
     rest &= ~those;
     bool together = s.count >= WORTH_A_ROW || those == a->w->mask;
+    together &= !(a->flags & SIM_COPY) || same_batch(a, those);
     alone |= together ? check_together(a, address, &s) : those;
   }
   return alone;
@@ -379,4 +391,26 @@ const sim_op *sim_op_check_fence(sim_warp *w, const sim_op *op) {
   sim_order_fence(w, op->imm);
   atomic_thread_fence(memory_order_seq_cst);
   return op + 1;
+}
+
+/* ---- mbarrier ---- */
+
+/* Arrivals publish through its first word; what of that was published when a phase ended moves on
+ * to the second one, for those who wait. */
+void sim_check_completed(sim_warp *w, uint64_t address) {
+  const sim_page *page = page_of(w, address);
+  uint32_t word = (uint32_t)(address & (SIM_PAGE_BYTES - 1)) / 4;
+  if (page && page->sync)
+    sim_order_complete(page->sync[word], &page->sync[word + 1], &w->block->check->syncs);
+}
+
+void sim_check_waited(sim_warp *w, const sim_op *op, uint32_t lanes, bool relaxed) {
+  const sim_order *o = &w->block->check->warps[w->index];
+  sim_access a = {.w = w, .op = op, .flags = SIM_CTA | (relaxed ? 0 : SIM_ACQUIRE)};
+  FOR_LANES(i, lanes & o->valid) {
+    a.lane = i;
+    a.address = o->address[i] + 4;
+    sim_page *page = page_of(w, a.address);
+    if (page && page->sync) observe(&a, page);
+  }
 }

@@ -16,16 +16,19 @@ enum {
   SIM_ACQUIRE = 8,
   SIM_RMW = 16, /* atom, red */
   SIM_STORE = 32,
-  SIM_GUARDED = 64 /* the mask is narrowed: no switch to another group here */
+  SIM_GUARDED = 64, /* the mask is narrowed: no switch to another group here */
+  SIM_COPY = 128    /* what cp.async writes */
 };
 
 /* Who accessed a word, when in the time of his block, and by which micro-op. */
 typedef struct sim_record {
-  uint32_t thread, time; /* time 0: nobody */
+  uint32_t thread, time; /* time 0: nobody; with SIM_COPYING: a batch of his copies */
   uint32_t site; /* index in sim_program.sites; SIM_STRONG and SIM_CTA above SIM_SITE_BITS */
 } sim_record;
 
 enum { SIM_SITE_BITS = 24, SIM_SITE_MASK = (1 << SIM_SITE_BITS) - 1 };
+
+#define SIM_COPYING 0x80000000u
 
 /* What is remembered of one word: see race.c. */
 typedef struct sim_cell {
@@ -55,6 +58,11 @@ typedef struct sim_order {                      /* knowledge of a warp's lanes *
   sim_clock *fenced_all[SIM_LANES], *fenced_block[SIM_LANES];
   sim_clock *seen_all[SIM_LANES], *seen_block[SIM_LANES];
   uint32_t valid; /* lanes whose address is sound */
+  /* copies.c: the batch that each lane's copies are of, the first of those that a group may be left
+   * of, and the first that is not complete; of each batch when it was, 0: it is not. */
+  uint32_t batch[SIM_LANES], base[SIM_LANES], done[SIM_LANES];
+  uint32_t (*copied)[SIM_LANES];
+  uint32_t batches; /* that copied[] has room for */
 } sim_order;
 
 typedef struct sim_block_check {
@@ -67,6 +75,7 @@ typedef struct sim_block_check {
   sim_channel *syncs;
   uint32_t yields; /* accesses until the next seeded switch */
   sim_order *warps;
+  uint32_t warp_count;
   uint32_t arrived[SIM_BARRIERS][SIM_LANES]; /* lanes of each warp at a barrier */
   sim_clock *arrivals[SIM_BARRIERS];         /* what bar.arrive published */
 } sim_block_check;
@@ -105,6 +114,10 @@ void sim_check_block_free(sim_block *block);
 
 /* Bytes of a lane's local memory that a call has passed. */
 void sim_check_passed(const sim_warp *w, uint32_t lane, uint64_t offset, uint32_t bytes);
+
+/* An mbarrier: its phase is complete; lanes whose wait for one has ended. */
+void sim_check_completed(sim_warp *w, uint64_t address);
+void sim_check_waited(sim_warp *w, const sim_op *op, uint32_t lanes, bool relaxed);
 
 /* ---- race.c: cells ---- */
 typedef struct sim_access {
@@ -177,6 +190,11 @@ static inline sim_cells sim_row_look(const sim_access *a, const sim_page *page, 
 sim_cells sim_row_open(const sim_access *a, sim_page *page);
 void sim_retire(sim_check *check);
 
+/* ---- copies.c: cp.async ---- */
+/* When a batch of a thread's copies was complete in the time of its block, 0: it is not. */
+uint32_t sim_copied(const sim_block *block, uint32_t thread, uint32_t time);
+void sim_copies_reset(sim_block *block);
+
 /* ---- order.c ---- */
 bool sim_knows_more(const sim_warp *w, uint32_t lane, uint32_t thread, uint32_t time);
 /* Whether what a thread did up to a time happened before what the lane does now. */
@@ -200,6 +218,8 @@ void sim_order_fence(sim_warp *w, bool block_only);
 /* A strong write of a lane publishes through a word; a strong read sees what was published. */
 void sim_order_publish(const sim_access *a, sim_channel **home, sim_channel **list, bool replace);
 void sim_order_observe(const sim_access *a, const sim_channel *sync);
+/* A phase of an mbarrier is complete: who waits for it learns what was published through `from`. */
+void sim_order_complete(const sim_channel *from, sim_channel **to, sim_channel **list);
 void sim_order_reset(sim_block *block);
 void sim_channel_free(sim_channel *list);
 

@@ -43,11 +43,15 @@
   X(empty_l1)     /* sim:profile: a fence beyond the block */                                 \
   X(check)        /* sim:check: the memory micro-op that follows */                           \
   X(checked)      /* sim:check: behind a strong read */                                       \
-  X(check_fence)  /* sim:check: fence, membar; imm: of the block only */
+  X(check_fence)  /* sim:check: fence, membar; imm: of the block only */                      \
+  X(check_copies) /* sim:check: cp.async: groups are committed or waited for */
 
 #define SIM_X(name) const sim_op *sim_op_##name(sim_warp *, const sim_op *);
 SIM_CONTROL(SIM_X)
 #undef SIM_X
+
+/* sim_op.imm of check_copies; otherwise how many of the last groups need not be complete. */
+enum { SIM_COPIES_COMMIT = -1, SIM_COPIES_ALL = -2 };
 
 /* sim_op.e of mbarrier. */
 enum {

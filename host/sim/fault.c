@@ -188,9 +188,22 @@ bool sim_fails(pg_fault_kind kind) {
          kind != PG_FAULT_INCOMPLETE;
 }
 
-static const char *verb_of(const ptx_instr *instr) {
+static bool has(const ptx_instr *instr, const char *modifier) {
+  for (int i = 0; i < instr->mod_count; i++) {
+    if (!strcmp(instr->mods[i], modifier)) return true;
+  }
+  return false;
+}
+
+/* What an instruction does to memory; cp.async reads global memory and writes shared memory. */
+static const char *verb_of(const ptx_instr *instr, uint64_t address) {
   const char *op = instr->opcode;
-  return op[0] == 's' ? "write" : !strcmp(op, "atom") || !strcmp(op, "red") ? "atomic" : "read";
+  bool barrier = !strcmp(op, "mbarrier");
+  bool waits = barrier && (has(instr, "test_wait") || has(instr, "try_wait"));
+  if (op[0] == 's' || (barrier && has(instr, "init"))) return "write";
+  if (!strcmp(op, "cp") && !has(instr, "mbarrier"))
+    return address < SIM_SHARED_WINDOW ? "read" : "write";
+  return op[0] == 'l' || waits ? "read" : "atomic";
 }
 
 static bool same_cause(const pg_fault *f, pg_fault_kind kind, const char *kernel, int a, int b) {
@@ -222,7 +235,8 @@ static pg_fault *claim(sim_launch *l, pg_fault_kind kind, int a, int b, int *kno
   return NULL;
 }
 
-static void describe_other(pg_fault *f, text *t, const sim_launch *l, const sim_other *other) {
+static void describe_other(pg_fault *f, text *t, const sim_launch *l, const sim_other *other,
+                           uint64_t address) {
   uint32_t block = other->thread >> 10, thread = other->thread & 1023;
   copy(f->other_file, sizeof f->other_file, other->instr->file);
   f->other_line = other->instr->file_line;
@@ -233,7 +247,7 @@ static void describe_other(pg_fault *f, text *t, const sim_launch *l, const sim_
   f->other_thread[0] = thread % l->block[0];
   f->other_thread[1] = thread / l->block[0] % l->block[1];
   f->other_thread[2] = thread / l->block[0] / l->block[1];
-  add(t, "\n  the other: %s at ", verb_of(other->instr));
+  add(t, "\n  the other: %s at ", verb_of(other->instr, address));
   add_place(t, other->instr);
   add(t, " by block (%u, %u, %u), thread (%u, %u, %u)", f->other_block[0], f->other_block[1],
       f->other_block[2], f->other_thread[0], f->other_thread[1], f->other_thread[2]);
@@ -250,7 +264,7 @@ static void describe(pg_fault *f, sim_warp *w, const sim_op *op, int lane, uint6
   add_callers(&t, w, lane);
   add(&t, "\n  block (%u, %u, %u), thread (%u, %u, %u)", f->block[0], f->block[1], f->block[2],
       f->thread[0], f->thread[1], f->thread[2]);
-  if (other) describe_other(f, &t, launch, other);
+  if (other) describe_other(f, &t, launch, other, address);
   if (op->bytes) {
     f->address = address;
     f->access_bytes = (uint32_t)op->bytes * op->count;

@@ -1,5 +1,5 @@
-/* Lowering of matrix instructions and asynchronous copies. A copy is made at once: waiting for it
- * is then nothing, which programs that wait as they must cannot tell. */
+/* Lowering of matrix instructions and asynchronous copies. A copy is made at once, which programs
+ * that wait as they must cannot tell; sim:check judges whether they do. */
 #include <stdio.h>
 #include <string.h>
 
@@ -155,7 +155,7 @@ static bool access(lowering *l, const char *key, bool store, uint32_t slot,
   const sim_entry *entry = sim_find_entry(key);
   if (l->program->profile) lower_emit(l, sim_op_count_memory);
   if (l->program->check)
-    lower_emit(l, sim_op_check)->imm = store ? SIM_STORE | SIM_GUARDED : SIM_GUARDED;
+    lower_emit(l, sim_op_check)->imm = store ? SIM_STORE | SIM_COPY | SIM_GUARDED : SIM_GUARDED;
   sim_op *op = lower_emit(l, entry->fn);
   *(store ? &op->b : &op->d) = slot;
   op->bytes = strstr(key, "b8") ? 1 : 4;
@@ -192,8 +192,21 @@ static bool copy_part(lowering *l, const ptx_instr *instr, uint32_t at, uint32_t
   return !l->code;
 }
 
-/* cp.async.ca/cg.shared.global [to], [from], size{, bytes that are read}; commit_group, wait_group,
- * wait_all have nothing to do. */
+/* commit_group, wait_group N, wait_all: only sim:check wants to know. */
+static bool lower_copy_groups(lowering *l, const ptx_instr *instr) {
+  bool counts = lower_has(instr, "wait_group");
+  if (!lower_operands(l, counts, counts)) return false;
+  if (counts && instr->operands[0].kind != PTX_OP_INT)
+    return lower_unsupported(l, "expected a number of groups");
+  if (!l->program->check) return !l->code;
+  uint64_t what =
+      counts ? instr->operands[0].bits
+             : (uint64_t)(lower_has(instr, "wait_all") ? SIM_COPIES_ALL : SIM_COPIES_COMMIT);
+  lower_emit(l, sim_op_check_copies)->imm = what;
+  return !l->code;
+}
+
+/* cp.async.ca/cg.shared.global [to], [from], size{, bytes that are read}. */
 static bool lower_cp(lowering *l, const ptx_instr *instr) {
   bool waits = lower_has(instr, "commit_group") || lower_has(instr, "wait_group") ||
                lower_has(instr, "wait_all");
@@ -204,7 +217,7 @@ static bool lower_cp(lowering *l, const ptx_instr *instr) {
     pg_hint(l->error, "compile for sm_80 (Triton: GPUTarget(\"cuda\", 80, 32))");
     return false;
   }
-  if (waits) return !l->code;
+  if (waits) return lower_copy_groups(l, instr);
   if (!lower_known(l, "async ca cg shared shared::cta global L2::64B L2::128B L2::256B") ||
       !lower_operands(l, 3, 4))
     return false;

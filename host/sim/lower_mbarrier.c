@@ -21,10 +21,6 @@ static sim_op *emit_access(lowering *l, sim_handler fn, const ptx_operand *addre
   return op;
 }
 
-static void watched(lowering *l, uint32_t flags) {
-  if (l->program->check) lower_emit(l, sim_op_checked)->imm = flags;
-}
-
 static uint32_t kind_of(const ptx_instr *instr) {
   bool arrive = lower_has(instr, "arrive");
   return lower_has(instr, "init")                  ? SIM_MBARRIER_INIT
@@ -38,14 +34,15 @@ static uint32_t kind_of(const ptx_instr *instr) {
 static bool lower_wait(lowering *l, const ptx_instr *instr) {
   if (!lower_operands(l, 3, 4)) return false;
   bool parity = lower_has(instr, "parity");
-  uint32_t wide, flags = SIM_STRONG | SIM_ACQUIRE | SIM_CTA;
+  uint32_t wide;
   uint32_t b = lower_source(l, &instr->operands[2], parity ? '4' : '8');
   uint32_t d = lower_dest(l, &instr->operands[0], 'p', &wide);
-  sim_op *op = emit_access(l, sim_op_mbarrier_wait, &instr->operands[1], false, flags);
+  sim_op *op =
+      emit_access(l, sim_op_mbarrier_wait, &instr->operands[1], false, SIM_STRONG | SIM_CTA);
   op->b = b;
   op->d = d;
   op->e = parity;
-  watched(l, flags);
+  op->negated = lower_has(instr, "relaxed");
   return !l->code;
 }
 
@@ -75,20 +72,29 @@ static bool lower_mbarrier(lowering *l, const ptx_instr *instr) {
   if (at && instr->operands[0].kind != PTX_OP_SINK)
     state = lower_dest(l, &instr->operands[0], '8', &wide);
   if (at + 1 < instr->operand_count) count = lower_source(l, &instr->operands[at + 1], '4');
-  bool init = kind == SIM_MBARRIER_INIT;
-  uint32_t flags = init ? SIM_STORE : SIM_RMW | SIM_STRONG | SIM_RELEASE | SIM_ACQUIRE | SIM_CTA;
+  bool init = kind == SIM_MBARRIER_INIT, relaxed = lower_has(instr, "relaxed");
+  uint32_t flags = init ? SIM_STORE : SIM_RMW | SIM_STRONG | SIM_CTA;
+  if (!init && !relaxed) flags |= SIM_RELEASE;
   sim_op *op = emit_access(l, sim_op_mbarrier, &instr->operands[at], true, flags);
   op->d = state;
   op->b = count;
   op->e = kind;
-  if (!init) watched(l, flags);
   return !l->code;
 }
 
-/* cp.async.mbarrier.arrive: copies have been made; only .noinc counts as an arrival. */
+/* cp.async.mbarrier.arrive: copies have been made; only .noinc counts as an arrival, the other form
+ * is an expectation of no bytes, and orders like one. */
 bool lower_copy_arrive(lowering *l, const ptx_instr *instr) {
   if (!lower_known(l, WORDS) || !lower_operands(l, 1, 1)) return false;
-  return lower_has(instr, "noinc") ? lower_mbarrier(l, instr) : !l->code;
+  if (l->program->check) lower_emit(l, sim_op_check_copies)->imm = (uint64_t)SIM_COPIES_ALL;
+  if (lower_has(instr, "noinc")) return lower_mbarrier(l, instr);
+  if (!l->program->check) return !l->code;
+  uint32_t flags = SIM_RMW | SIM_STRONG | SIM_RELEASE | SIM_CTA;
+  uint32_t none = lower_constant(l, '4', 0);
+  sim_op *op = emit_access(l, sim_op_mbarrier, &instr->operands[0], true, flags);
+  op->b = none;
+  op->e = SIM_MBARRIER_EXPECT;
+  return !l->code;
 }
 
 /* elect.sync d|p, mask: the lowest lane of the mask. */

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "access.h"
+#include "check.h"
 #include "control.h"
 
 #define FOR_LANES(i, m)                                                           \
@@ -82,14 +83,16 @@ const sim_op *sim_op_mbarrier(sim_warp *w, const sim_op *op) {
       return sim_fault(w, op, PG_FAULT_OTHER, (int)lane, address_of(w, op, lane),
                        "more arrivals at an mbarrier than it was initialised for");
     }
+    bool ended = b.phase != unpack(bits).phase && op->e != SIM_MBARRIER_INIT;
+    if (ended && w->block->check) sim_check_completed(w, address_of(w, op, lane));
     bits = pack(b);
     memcpy(at, &bits, 8);
   }
   return op + 1;
 }
 
-/* test_wait, try_wait: d predicate, b state or (e) parity of the phase that is waited for. Where it
- * has not ended, others get the processor. */
+/* test_wait, try_wait: d predicate, b state or (e) parity of the phase that is waited for; negated:
+ * .relaxed. Where it has not ended, others get the processor. */
 const sim_op *sim_op_mbarrier_wait(sim_warp *w, const sim_op *op) {
   uint32_t done = 0;
   FOR_LANES(lane, w->mask) {
@@ -102,6 +105,7 @@ const sim_op *sim_op_mbarrier_wait(sim_warp *w, const sim_op *op) {
   }
   uint32_t *d = slot32(w, op->d);
   *d = (*d & ~w->mask) | done;
+  if (w->block->check && done) sim_check_waited(w, op, done, op->negated);
   return done == w->mask ? op + 1 : sim_spin(w, op + 1);
 }
 

@@ -93,6 +93,7 @@ void sim_order_reset(sim_block *block) {
   }
   memset(c->arrived, 0, sizeof c->arrived);
   sim_channel_free(c->syncs);
+  sim_copies_reset(block);
   c->syncs = NULL;
   c->time = 1;
 }
@@ -314,6 +315,14 @@ void sim_order_publish(const sim_access *a, sim_channel **home, sim_channel **li
   }
   sim_clock_drop(now);
   if (release) a->w->block->check->time++;
+}
+
+void sim_order_complete(const sim_channel *from, sim_channel **to, sim_channel **list) {
+  sim_channel *s = from ? enter_sync(to, list) : NULL;
+  if (!s) return;
+  sim_clock_add(&s->all, from->all);
+  sim_clock_add(&s->block, from->block);
+  s->block_index = from->block_index;
 }
 
 void sim_order_observe(const sim_access *a, const sim_channel *s) {

@@ -16,15 +16,28 @@ static bool both_strong(const sim_record *r, const sim_record *now) {
   return sim_both_strong(r->site, now->site, sim_same_block(r->thread, now->thread));
 }
 
+/* A copy that its thread has not waited for. */
+static bool is_pending(const sim_access *a, const sim_record *r) {
+  return (r->time & SIM_COPYING) && !sim_copied(a->w->block, r->thread, r->time);
+}
+
 /* Whether `r` is of another thread and not known to have happened before. */
 static bool unordered(const sim_access *a, const sim_record *r, const sim_record *now) {
-  return r->time && r->thread != now->thread && !sim_knows(a->w, a->lane, r->thread, r->time);
+  uint32_t time = r->time;
+  if (time & SIM_COPYING) {
+    time = sim_copied(a->w->block, r->thread, time);
+    if (!time) return true; /* whoever it is */
+  }
+  return time && r->thread != now->thread && !sim_knows(a->w, a->lane, r->thread, time);
 }
 
 static void report(const sim_access *a, const sim_record *r, bool weak) {
   const sim_program *program = a->w->func->program;
   const char *verb = a->flags & SIM_RMW ? "atomic" : a->flags & SIM_STORE ? "write" : "read";
-  const char *with = !weak ? "another access" : *verb == 'r' ? "atomic writes" : "a plain read";
+  const char *with = is_pending(a, r) ? "a copy that was not waited for"
+                     : !weak          ? "another access"
+                     : *verb == 'r'   ? "atomic writes"
+                                      : "a plain read";
   sim_other other = {.instr = program->sites[r->site & SIM_SITE_MASK], .thread = r->thread};
   sim_find(a->w, a->op, (int)a->lane, a->address, weak ? PG_FAULT_WEAK_READ : PG_FAULT_RACE, &other,
            "%s: %s, unordered with %s", weak ? "weak read" : "race", verb, with);

@@ -52,13 +52,25 @@ static bool same_lanes(const mark *m, const mark *now) {
   return m->thread == now->thread && step_of(m) == step_of(now);
 }
 
+/* When what the mark is of was done; copies: by all threads alike, or never. */
+static uint32_t time_of(const sim_access *a, const mark *m) {
+  if (!(m->time & SIM_COPYING)) return m->time;
+  uint32_t time = sim_copied(a->w->block, a_thread_of(m), m->time);
+  for (uint32_t rest = m->cells; rest; rest &= rest - 1) {
+    uint32_t thread = thread_of(m, (uint32_t)__builtin_ctz(rest));
+    if (sim_copied(a->w->block, thread, m->time) != time) return UINT32_MAX;
+  }
+  return time ? time : UINT32_MAX;
+}
+
 /* Nothing to object against, for any lane and cell. lone: not several lanes at one place. */
 static bool settled(const sim_access *a, const mark *m, const mark *now, bool lone) {
-  uint32_t thread = a_thread_of(m);
+  uint32_t thread = a_thread_of(m), time = time_of(a, m);
+  if (time == UINT32_MAX) return false;
   if (kind_of(m) == READ && kind_of(now) == READ) return true;
   bool same_block = sim_same_block(thread, a_thread_of(now));
   if (kind_of(m) != WRITE && sim_both_strong(m->site, now->site, same_block)) return true;
-  return (lone && same_lanes(m, now)) || sim_all_know(a->w, thread, m->time);
+  return (lone && same_lanes(m, now)) || sim_all_know(a->w, thread, time);
 }
 
 static bool all_settled(const sim_access *a, const sim_row *row, const mark *now, bool lone) {

@@ -21,7 +21,7 @@ typedef struct animal {
   char want[TEXT_MAX]; /* the report, one line a line */
 } animal;
 
-static const char *const FILES[] = {"bounds", "uninitialized", "race", "grid", "sync"};
+static const char *const FILES[] = {"bounds", "uninitialized", "race", "grid", "sync", "async"};
 static pg_error error;
 
 static void ok(pg_code code) {
