@@ -25,13 +25,15 @@ local function check(value, where)
 end
 
 --- The pipeline called `name`: a built-in search, or a Lua file.
--- @treturn table {name, shown, propose, observe, whole = it ends by itself, digest}
+-- @treturn table {name, shown, propose, observe, whole = it ends by itself, blind = it does not
+--   look at what came out, digest}
 -- @raise "not_found" with the nearest name, "syntax", "invalid"
 function pipeline.find(name)
   for _, known in ipairs(search.NAMES) do
     if name == known then
       local one = search[name]()
-      return { name = name, shown = name, propose = one.propose, whole = one.whole, digest = name }
+      return { name = name, shown = name, propose = one.propose, whole = one.whole, blind = one.blind,
+        digest = name }
     end
   end
   if not name:match("%.lua$") then

@@ -10,7 +10,7 @@ local TRIES = 1000 -- draws for a configuration that is open, before a space cou
 function search.grid()
   local at = 0
   return {
-    name = "grid", whole = true,
+    name = "grid", whole = true, blind = true,
     propose = function(history)
       local chosen = {}
       while at < history.space.count and #chosen < history.batch do
@@ -55,7 +55,7 @@ search.sampler = sampler
 function search.random()
   local sample
   return {
-    name = "random",
+    name = "random", blind = true,
     propose = function(history)
       sample = sample or sampler(history, 1)
       local chosen = {}

@@ -23,7 +23,8 @@ local SETS = 4 -- copies of state and outputs; a run has more, and more samples 
 local HOPELESS = 1.5 -- times the best: then the first few samples are enough
 local SEARCH_STREAM, FINAL_STREAM = 1, 2 -- of the judge's base seed: the inputs
 local IDLE_ROUNDS = 50 -- in which a pipeline proposes nothing new, before that counts as its end
-local BATCH_LEAST, BATCH_MOST = 4, 8
+local BATCH_LEAST, BATCH_MOST = 4, 8 -- candidates that compile at the same time, as the cores allow
+local BATCH_BLIND = 16 -- of a pipeline whose proposals do not depend on what came out
 
 --- @tparam table how {judge = judge.session, task, p, cell, set = what cell and command set, base =
 --   resolved implementation or candidate, pipeline = what pipeline.find returned, objective, seed =
@@ -230,7 +231,8 @@ local function evaluate_all(self, candidates)
 end
 
 local function batch_size(self)
-  local cores = math.max(BATCH_LEAST, math.min(BATCH_MOST, core.cpu_count()))
+  local most = self.pipeline.blind and BATCH_BLIND or BATCH_MOST
+  local cores = math.max(BATCH_LEAST, math.min(most, core.cpu_count()))
   return self.history.left and math.min(cores, self.history.left) or cores
 end
 
