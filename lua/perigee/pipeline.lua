@@ -32,8 +32,8 @@ function pipeline.find(name)
   for _, known in ipairs(search.NAMES) do
     if name == known then
       local one = search[name]()
-      return { name = name, shown = name, propose = one.propose, whole = one.whole, blind = one.blind,
-        digest = name }
+      return { name = name, shown = name, propose = one.propose, whole = one.whole,
+        blind = one.blind, digest = name }
     end
   end
   if not name:match("%.lua$") then
