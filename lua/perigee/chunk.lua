@@ -8,7 +8,7 @@ local files = require "perigee.files"
 
 local chunk = {}
 
-local SECONDS = 3 -- of processor time: a file declares, it does not compute
+local SECONDS = 2 -- of processor time: a file declares, it does not compute
 local KILOBYTES = 1 << 19 -- that Lua may hold when it has run
 local INSTRUCTIONS = 1000 -- between two looks at these limits
 

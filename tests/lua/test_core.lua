@@ -569,6 +569,11 @@ function TestSys.test_folders_are_sorted()
 end
 
 function TestSys.test_clocks_and_process()
+  lu.assertEquals(core.nearest("blok", { "block", "grid" }), "block")
+  lu.assertNil(core.nearest("blok", {}))
+  for _, names in ipairs { 7, { 1 }, { "block", {} } } do
+    lu.assertFalse((pcall(core.nearest, "blok", names)))
+  end
   local before = core.now()
   lu.assertTrue(core.now() >= before)
   lu.assertStrMatches(core.utc(), "%d%d%d%d%-%d%d%-%d%dT%d%d:%d%d:%d%dZ")
