@@ -444,6 +444,10 @@ static const char *seeds[] = {
     "\"grid\":[1,1,1],"
     "\"block\":[1,1,1],\"args\":[{\"buffer\":1},{\"buffer\":0,\"offset\":4},{\"f\":1},{\"i\":3}]},"
     "{\"memset\":2,\"byte\":1,\"bytes\":3,\"offset\":1},{\"copy\":[2,0],\"bytes\":5}]}",
+    "{\"op\":\"export\",\"set\":1,\"poison\":7,\"plan\":[{\"copy\":[2,1],\"bytes\":9},{\"launch\":"
+    "\"tensor\",\"grid\":[1],\"block\":[1],\"cluster\":[1],\"args\":[{\"tensor_map\":1,\"dtype\":"
+    "\"f32\","
+    "\"shape\":[2,4],\"box\":[1,2],\"swizzle\":32,\"offset\":16}]}]}",
     "{\"op\":\"run\",\"set\":0,\"plan\":[{\"launch\":\"wild\",\"grid\":[1],\"block\":[1],"
     "\"args\":[{\"buffer\":1},{\"i\":70}]}]}",
     "{\"op\":\"read\",\"set\":0,\"buffers\":[{\"index\":0,\"at\":0},{\"index\":2,\"at\":4096}]}",
