@@ -4,6 +4,8 @@
 -- @module perigee.damage
 
 local core = require "perigee.core"
+local case = require "perigee.case"
+local impl = require "perigee.impl"
 local validate = require "perigee.validate"
 
 local damage = {}
@@ -31,12 +33,19 @@ local function poison(array)
   return (("<I4"):pack(damage.POISON)):rep(array.nbytes // 4 + 1):sub(1, array.nbytes)
 end
 
+local SMALL = 0.1
+
+-- Largest finite magnitude.
+local function size_of(array)
+  return core.row_norms(array, array.count)[0]
+end
+
 -- One element changed to what no rounding explains.
 local function wrong_element(array, index)
   local other = copy(array)
   if FLOATS[array.dtype] then
-    local value = array[index]
-    other[index] = value ~= value and 1.0 or (value == 0 and 1.0 or -2 * value)
+    local value, size = array[index], size_of(array)
+    other[index] = math.abs(value) > SMALL * size and -value or size > 0 and size or 1.0
     return other
   end
   local size = array.nbytes // array.count
@@ -77,7 +86,10 @@ local KINDS = {
   { "second half zero", function(a)
     return keep_first(a, a.count // 2, ("\0"):rep(a.nbytes)) end },
   { "second half unwritten", function(a) return keep_first(a, a.count // 2, poison(a)) end },
-  { "last element zero", function(a) return keep_first(a, a.count - 1, ("\0"):rep(a.nbytes)) end },
+  { "last element zero", function(a)
+    local small = FLOATS[a.dtype] and math.abs(a[a.count - 1]) <= SMALL * size_of(a)
+    return not small and keep_first(a, a.count - 1, ("\0"):rep(a.nbytes)) or nil
+  end },
   { "shifted by one", function(a)
     local size, bytes = a.nbytes // a.count, a:tostring()
     return with_bytes(a, bytes:sub(1, size) .. bytes:sub(1, a.nbytes - size))
@@ -109,24 +121,24 @@ local function differs(a, b)
 end
 
 --- Every damaged version of a right answer.
--- @tparam table case of perigee.case
+-- @tparam table one a case of perigee.case
 -- @tparam table arrays name -> array: a right answer, as it would come back from a run
 -- @tparam[opt] table only set of names: buffers to damage
 -- @treturn table list of {kind, buffer, arrays}
-function damage.versions(case, arrays, only)
+function damage.versions(one, arrays, only)
   local list = {}
   local function add(kind, name, array)
     if differs(arrays[name], array) then
       list[#list + 1] = { kind = kind, buffer = name, arrays = with(arrays, name, array) }
     end
   end
-  for _, buffer in ipairs(case.list) do
+  for _, buffer in ipairs(one.list) do
     local right = arrays[buffer.name]
     if right and right.count > 0 and (not only or only[buffer.name]) then
       for _, kind in ipairs(KINDS) do add(kind[1], buffer.name, kind[2](right)) end
-      for _, other in ipairs(case.list) do
+      for _, other in ipairs(one.list) do
         if other.role == "input" then
-          add("a copy of " .. other.name, buffer.name, copy_of(right, case.io[other.name]))
+          add("a copy of " .. other.name, buffer.name, copy_of(right, one.io[other.name]))
         end
       end
     end
@@ -136,11 +148,11 @@ end
 
 --- A right answer made of the expected values, each in its buffer's own format; nil where the
 -- reference returns none for an output or state.
-function damage.right(case)
+function damage.right(one)
   local arrays = {}
-  for _, buffer in ipairs(case.list) do
+  for _, buffer in ipairs(one.list) do
     if buffer.role ~= "input" then
-      local want = case:expected()[buffer.name]
+      local want = one:expected()[buffer.name]
       if not core.is_array(want) then return nil end
       arrays[buffer.name] = want.struct and want:copy()
         or want:cast(buffer.dtype):reshape(buffer.shape)
@@ -149,22 +161,43 @@ function damage.right(case)
   return arrays
 end
 
+--- What an implementation of a task answers: for tasks whose right answer only a kernel gives.
+-- @tparam table session of perigee.judge
+-- @tparam table task
+-- @tparam table p resolved parameters
+-- @tparam[opt] string name of the implementation; default: the first
+-- @treturn table,table the case and the arrays that came back
+-- @raise "invalid" with the reason when it failed
+function damage.answer(session, task, p, name)
+  local declared = task:select_impls(name and { name })[1]
+  local arm = { impl = impl.resolve(task, declared, p), p = p, kind = "run" }
+  session:build({ arm }, function() arm.case = case.make(task, p, session:seed_of(0)) end)
+  local failure, arrays = arm.failure, nil
+  if not failure then failure, arrays = session:run_case(arm, 1, true) end
+  local copies = {}
+  for key, array in pairs(arrays or {}) do copies[key] = array:copy() end
+  if arm.runner then session.pool:release(arm.runner) end
+  if failure then core.error("invalid", ("%s of %s: %s"):format(declared.name, task.name,
+    failure.reason)) end
+  return arm.case, copies
+end
+
 --- Judge a right answer and every damaged version of it. State that no validator looks at is left
 -- whole: it is the candidate's own.
--- @tparam table case
--- @tparam[opt] table arrays a right answer; default: damage.right(case)
+-- @tparam table one a case
+-- @tparam[opt] table arrays a right answer; default: damage.right(one)
 -- @tparam[opt] table except set of kinds that the contract accepts (kind = true, or
 --   "kind of buffer" = true)
 -- @treturn table {right = verdict of the right answer as validate.run returns it, tried = number,
 --   accepted = list of "zeros of y": damage that passed}
-function damage.prove(case, arrays, except)
-  arrays = arrays or damage.right(case)
-  local result = { right = validate.run(case, arrays, damage.POISON), tried = 0, accepted = {} }
-  for _, version in ipairs(damage.versions(case, arrays, result.right.seen)) do
+function damage.prove(one, arrays, except)
+  arrays = arrays or damage.right(one)
+  local result = { right = validate.run(one, arrays, damage.POISON), tried = 0, accepted = {} }
+  for _, version in ipairs(damage.versions(one, arrays, result.right.seen)) do
     local label = version.kind .. " of " .. version.buffer
     if not (except and (except[version.kind] or except[label])) then
       result.tried = result.tried + 1
-      if validate.run(case, version.arrays, damage.POISON).ok then
+      if validate.run(one, version.arrays, damage.POISON).ok then
         table.insert(result.accepted, label)
       end
     end
