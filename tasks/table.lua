@@ -1,11 +1,11 @@
 --- Prints a table of tasks as Markdown: times of the plain and of the best implementation, their
 -- ratio, and the share of the machine's limit; not a task itself.
 --
---     build/perigee tasks/table.lua                  every task but the TSDF workload
+--     build/perigee tasks/table.lua                  all but those of the TSDF workload
 --     build/perigee tasks/table.lua reduce/sum ...   these
 --
--- The limit of a task is the time that its compulsory bytes take at the rate of a copy of 2 x 1 GiB,
--- or its operations at the rate of fused multiply-adds in registers, whichever is longer. Both rates
+-- The limit of a task is the time that its compulsory bytes take at the rate of a copy of 1 GiB, or
+-- its operations at the rate of fused multiply-adds in registers, whichever is longer. Both rates
 -- are measured first. They need a GPU: elsewhere there is only the verdict.
 
 local pg = require "perigee"
