@@ -22,6 +22,7 @@
   X(stmatrix)                                                                                 \
   X(mma)                                                                                      \
   X(ldmatrix)                                                                                 \
+  X(video)                                                                                    \
   X(movmatrix)                                                                                \
   X(print)       /* vprintf */                                                                \
   X(assert_fail) /* __assertfail */                                                           \
@@ -95,6 +96,32 @@ static inline uint32_t sim_mma_c(const sim_mma *m) {
   return m->c == SIM_F16 ? m->rows / 8 : m->rows / 4;
 }
 _Static_assert(sizeof(sim_mma) <= sizeof(uint64_t), "it is an immediate");
+
+/* sim_op.imm of video instructions. */
+typedef enum sim_video_what {
+  SIM_VADD,
+  SIM_VSUB,
+  SIM_VABSDIFF,
+  SIM_VMIN,
+  SIM_VMAX,
+  SIM_VAVRG,
+  SIM_VSHL,
+  SIM_VSHR,
+  SIM_VSET,
+  SIM_VMAD
+} sim_video_what;
+/* Selectors of a scalar, in the order of the bytes and halves, and modes of vset and of shifts. */
+enum { SIM_VIDEO_WORD, SIM_VIDEO_B0, SIM_VIDEO_H0 = 5 };
+enum { SIM_VIDEO_EQ, SIM_VIDEO_NE, SIM_VIDEO_LT, SIM_VIDEO_LE, SIM_VIDEO_GT, SIM_VIDEO_GE };
+enum { SIM_VIDEO_CLAMP, SIM_VIDEO_WRAP };
+typedef struct sim_video {
+  uint64_t what : 4, ways : 3, mode : 3;
+  uint64_t d_signed : 1, a_signed : 1, b_signed : 1, saturate : 1, adds : 1;
+  uint64_t plus_one : 1, minus_product : 1, minus_c : 1;
+  uint64_t to : 4;                   /* of several: a bit for each that is written */
+  uint64_t from_a : 16, from_b : 16; /* of several: four bits for each, of both sources' pieces */
+} sim_video;
+_Static_assert(sizeof(sim_video) == sizeof(uint64_t), "it is an immediate");
 
 /* sim_op.imm of shuffle, vote, match, redux. */
 enum { SIM_SHFL_UP, SIM_SHFL_DOWN, SIM_SHFL_BFLY, SIM_SHFL_IDX };

@@ -195,9 +195,9 @@ bool lower_plain(lowering *l, const ptx_instr *instr) {
 /* ---- the driver ---- */
 
 static const lower_entry *find_rule(const char *opcode) {
-  static const lower_entry *const tables[] = {lower_memory_rules,    lower_special_rules,
-                                              lower_predicate_rules, lower_matrix_rules,
-                                              lower_atomic_rules,    lower_mbarrier_rules};
+  static const lower_entry *const tables[] = {
+      lower_memory_rules, lower_special_rules,  lower_predicate_rules, lower_matrix_rules,
+      lower_atomic_rules, lower_mbarrier_rules, lower_video_rules};
   for (size_t t = 0; t < sizeof tables / sizeof *tables; t++) {
     for (const lower_entry *e = tables[t]; e->opcode; e++) {
       if (strcmp(e->opcode, opcode) == 0) return e;

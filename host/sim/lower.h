@@ -115,7 +115,7 @@ typedef struct lower_entry {
 } lower_entry;
 /* Each ends with a NULL opcode. */
 extern const lower_entry lower_memory_rules[], lower_special_rules[], lower_predicate_rules[],
-    lower_matrix_rules[], lower_atomic_rules[], lower_mbarrier_rules[];
+    lower_matrix_rules[], lower_atomic_rules[], lower_mbarrier_rules[], lower_video_rules[];
 bool lower_copy_arrive(lowering *l, const ptx_instr *instr);
 /* Address register, offset and window of a memory micro-op; the space an instruction names. */
 bool lower_address(lowering *l, sim_op *op, const ptx_operand *o, ptx_space space);

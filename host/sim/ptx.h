@@ -90,8 +90,9 @@ typedef enum ptx_operand_kind {
 
 typedef struct ptx_operand {
   ptx_operand_kind kind;
-  bool negated; /* !p as source operand */
-  int reg;      /* index in the function's registers */
+  bool negated;     /* !p as source operand; -r of a video instruction */
+  int reg;          /* index in the function's registers */
+  const char *part; /* of a register, for a video instruction: "b0"; NULL: all of it */
   const char *name;
   uint64_t bits;
   int count;

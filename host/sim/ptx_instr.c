@@ -24,6 +24,7 @@ static const ptx_mnemonic *split_mnemonic(ptx_parser *p, ptx_sym *sym, ptx_pos p
   }
   out->is_branch = strcmp(out->opcode, "bra") == 0 || strcmp(out->opcode, "brx") == 0;
   out->is_call = strcmp(out->opcode, "call") == 0;
+  out->is_video = *out->opcode == 'v' && strcmp(out->opcode, "vote") != 0;
   return sym->mnemonic = out;
 }
 
@@ -196,11 +197,31 @@ static ptx_operand pair_operand(ptx_parser *p, ptx_operand left) {
   return out;
 }
 
+/* "-%r1" and "%r1.b0", which the lexer reads as one word. */
+static ptx_operand video_operand(ptx_parser *p) {
+  ptx_lex *lex = &p->lex;
+  bool minus = ptx_lex_is(lex, '-') && ptx_lex_peek_name(lex);
+  if (minus) ptx_lex_next(lex);
+  ptx_operand out = {0};
+  const char *dot = ptx_lex_is(lex, PTX_TOK_WORD) ? strchr(lex->tok.sym->name, '.') : NULL;
+  ptx_sym *whole = dot ? lex->tok.sym : NULL;
+  ptx_sym *reg = dot ? ptx_lex_intern(lex, whole->name, (size_t)(dot - whole->name)) : NULL;
+  if (reg && ptx_resolve(p, reg, &out) && out.kind == PTX_OP_REG) {
+    out.part = dot + 1;
+    ptx_lex_next(lex);
+  } else {
+    out = simple_operand(p, false);
+  }
+  out.negated = minus;
+  return out;
+}
+
 static ptx_operand parse_operand(ptx_parser *p, const ptx_mnemonic *mnemonic) {
   ptx_lex *lex = &p->lex;
   if (ptx_lex_is(lex, '[')) return address_operand(p);
   if (ptx_lex_is(lex, '{')) return vector_operand(p);
   if (ptx_lex_is(lex, '(') && mnemonic->is_call) return tuple_operand(p);
+  if (mnemonic->is_video) return video_operand(p);
   ptx_operand out = simple_operand(p, mnemonic->is_branch);
   return ptx_lex_is(lex, '|') ? pair_operand(p, out) : out;
 }

@@ -59,7 +59,7 @@ typedef struct ptx_mnemonic {
   const char *opcode;
   int mod_count;
   const char **mods;
-  bool is_branch, is_call;
+  bool is_branch, is_call, is_video;
 } ptx_mnemonic;
 
 typedef struct ptx_place_entry {

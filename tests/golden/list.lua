@@ -182,6 +182,26 @@ cvt.rn.satfinite<|.relu>.<e4m3x2|e5m2x2>.f32  first = f32:fp8 f32:fp8
 cvt.rn.satfinite<|.relu>.<e4m3x2|e5m2x2>.f16x2  first = f16x2
 cvt.rn<|.relu>.f16x2.<e4m3x2|e5m2x2>     b32 = last
 
+video:
+<vadd|vsub|vabsdiff|vmin|vmax>.<u32.u32.u32|s32.s32.s32|s32.u32.s32|u32.s32.u32>  b32 = b32 b32
+<vadd|vsub|vabsdiff|vmin|vmax>.<u32.s32.u32|s32.u32.s32>.add  b32 = b32 b32 b32
+<vadd|vabsdiff|vmin>.select.<u32|s32>.<b0|b1|b2|b3|h0|h1>  b32 = b32 b32 : @1.s32.@2.@2 %d, %a.@3, %b.h1;
+<vshl|vshr>.<u32.u32|s32.s32|s32.u32|u32.s32>.u32.<clamp|wrap>  b32 = b32 b32:shift
+<vshl|vshr>.s32.s32.u32.clamp.add        b32 = b32 b32:shift b32
+vset.<u32.u32|s32.s32|u32.s32>.<eq|ne|lt|le|gt|ge>  b32 = b32 b32
+vset.u32.u32.lt.add                      b32 = b32 b32 b32
+vmad.<u32.u32.u32|s32.s32.s32|s32.u32.s32|u32.s32.u32>  b32 = b32 b32 b32
+vmad.<u32.u32.u32|s32.s32.u32>.po        b32 = b32 b32 b32
+vmad.minus.c.<u32.u32|s32.u32>           b32 = b32 b32 b32 : vmad.s32.@1 %d, %a, %b, -%c;
+vmad.select.<u32|s32>.<b0|h1>            b32 = b32 b32 b32 : vmad.s32.@1.@1 %d, %a.@2, %b.b3, %c;
+<vadd2|vsub2|vavrg2|vabsdiff2|vmin2|vmax2|vadd4|vsub4|vavrg4|vabsdiff4|vmin4|vmax4>.<u32.u32.u32|s32.s32.s32|s32.u32.s32><|.sat>  b32 = b32 b32 b32
+<vadd2|vsub2|vavrg2|vabsdiff2|vmin2|vmax2|vadd4|vsub4|vavrg4|vabsdiff4|vmin4|vmax4>.<u32.u32.u32|s32.s32.u32>.add  b32 = b32 b32 b32
+<vadd2|vmin2>.mask.<h0|h1|h10><|.add>    b32 = b32 b32 b32 : @1.s32.s32.u32@3 %d.@2, %a.h13, %b.h20, %c;
+<vadd4|vmin4>.mask.<b0|b1|b20|b310|b321><|.add>  b32 = b32 b32 b32 : @1.s32.s32.u32@3 %d.@2, %a.b7023, %b.b4416, %c;
+<vset2|vset4>.<u32.u32|s32.s32|u32.s32>.<eq|ne|lt|le|gt|ge>  b32 = b32 b32 b32
+<vset2|vset4>.<u32.u32|s32.s32>.lt.add   b32 = b32 b32 b32
+vset4.mask.<b0|b31><|.add>               b32 = b32 b32 b32 : vset4.s32.u32.lt@2 %d.@1, %a.b0246, %b.b1357, %c;
+
 shuffle:
 shfl.sync.<up|down|bfly|idx>.b32         b32p = b32 b32:lane b32:clamp mask
 vote.sync.<all|any|uni>.pred             pred = pred:rare mask
