@@ -4,6 +4,7 @@ local lu = require "luaunit"
 local pg = require "perigee"
 local core = require "perigee.core"
 local case = require "perigee.case"
+local catalogue = require "perigee.catalogue"
 local describe = require "perigee.describe"
 local describe_text = require "perigee.describe_text"
 local task = require "perigee.task"
@@ -40,8 +41,7 @@ local function good()
 end
 
 -- All that is done with a task before a kernel runs, and the judging of a right answer.
-local function use(declared)
-  local one = pg.task(declared)
+local function try(one)
   one:points { sweep = one.sweeps[1] and one.sweeps[1].name, purpose = "sim" }
   for _, cell in ipairs(one:select_cells()) do
     one:resolve { purpose = "sim", cell = cell or nil }
@@ -57,11 +57,15 @@ local function use(declared)
   validate.run(it, arrays, 0)
 end
 
+local function use(declared)
+  try(pg.task(declared))
+end
+
 local CODES = {}
 for name in core.read_file("host/error.h"):gmatch('X%([%u_]+, "([%l_]+)"') do CODES[name] = true end
 
-local function check(declared, what)
-  local ok, e = xpcall(use, function(e)
+local function check(declared, what, f)
+  local ok, e = xpcall(f or use, function(e)
     if type(e) == "table" then return e end
     return { message = debug.traceback(tostring(e)) }
   end, declared)
@@ -99,7 +103,7 @@ function TestFields:test_every_field_with_every_value()
 end
 
 function TestFields:test_every_field_of_parameters_implementations_cells_and_sweeps()
-  local function try(make, fields)
+  local function each(make, fields)
     for name in fields:gmatch("%a+") do
       for i, value in ipairs(VALUES) do
         local declared = good()
@@ -108,20 +112,49 @@ function TestFields:test_every_field_of_parameters_implementations_cells_and_swe
       end
     end
   end
-  try(function(t, name, value) t.params.n[name] = value end,
+  each(function(t, name, value) t.params.n[name] = value end,
     "default check sim type min max choices variant only doc")
-  try(function(t, name, value) t.impls.naive[name] = value end,
+  each(function(t, name, value) t.impls.naive[name] = value end,
     "lang file source doc kernel launch args define include options scratch ptx only knobs where "
     .. "export name")
-  try(function(t, name, value) t.cells = { { name = "a", [name] = value } } end,
+  each(function(t, name, value) t.cells = { { name = "a", [name] = value } } end,
     "name axis set sim doc needs")
-  try(function(t, name, value) t.sweeps = { { name = "a", set = { n = 1 }, [name] = value } } end,
+  each(function(t, name, value) t.sweeps = { { name = "a", set = { n = 1 }, [name] = value } } end,
     "name set sim doc")
-  try(function(t, name, value) t.outputs = function()
+  each(function(t, name, value) t.outputs = function()
       return { y = { dtype = "f32", n = 4, [name] = value } }
     end end, "dtype n shape init")
-  try(function(t, name, value) t.launch = { grid = 1, block = 1, [name] = value } end,
+  each(function(t, name, value) t.launch = { grid = 1, block = 1, [name] = value } end,
     "grid block shared cooperative args kernel memset copy steps")
+end
+
+-- A text with one character deleted, doubled, swapped with the next or replaced by another of it.
+local function damaged(text, random)
+  local at, other = random(#text - 1), random(#text)
+  local c, next_one = text:sub(at, at), text:sub(at + 1, at + 1)
+  local instead = ({ "", c .. c, next_one .. c, text:sub(other, other) })[random(4)]
+  local skip = instead == next_one .. c and 2 or 1
+  return text:sub(1, at - 1) .. instead .. text:sub(at + skip)
+end
+
+function TestFields:test_task_files_with_one_wrong_character()
+  local text = core.read_file("tasks/vector/saxpy.lua"):gsub("65537", "257")
+  text = text:gsub("[^\n]*%-%-[^\n]*", "")
+  local path, refused, state = os.tmpname() .. ".lua", 0, 0
+  local function random(most)
+    state = state + 1
+    return 1 + core.random_below(20, 0, state, most)
+  end
+  for i = 1, 400 do
+    local wrong = damaged(text, random)
+    core.write_file(path, wrong)
+    refused = refused + check(path, ("#%d:\n%s"):format(i, wrong), function()
+      for _, one in ipairs(catalogue.load(path)) do try(one) end
+    end)
+  end
+  os.remove(path)
+  os.remove((path:gsub("%.lua$", "")))
+  lu.assertTrue(refused > 150, refused .. " refused")
 end
 
 function TestFields:test_what_is_no_declaration()
