@@ -39,7 +39,7 @@ void sim_check_free(sim_check *c) {
 }
 
 static void free_parts(sim_block_check *c) {
-  for (uint32_t i = 0; c->shared && i < c->shared_count; i++) sim_page_clear(&c->shared[i]);
+  for (uint32_t i = 0; c->shared && i < c->shared_count; i++) sim_page_clear(&c->shared[i], NULL);
   free(c->shared);
   free(c->local_bits);
   for (uint32_t i = 0; c->warps && i < c->warp_count; i++) free(c->warps[i].copied);

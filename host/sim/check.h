@@ -165,7 +165,7 @@ typedef struct sim_span {
 /* Judge the lanes as one and enter what they do, under the page's lock. Lanes of the result are
  * left to be judged one by one: their cells are open. a->address is of the first lane. */
 uint32_t sim_row_span(const sim_access *a, sim_page *page, const sim_span *span);
-enum { SIM_ROW_SHIFT = 5 }; /* 32 cells are a row */
+
 
 /* Under the tag of a page's cells: where they are. */
 static inline sim_cell *sim_cells_at(uintptr_t tag) {

@@ -24,7 +24,8 @@ typedef struct sim_row {
   mark marks[MARKS];
 } sim_row;
 
-_Static_assert(sizeof(sim_row) == 128, "two lines of the processor's cache");
+_Static_assert(sizeof(sim_row) == SIM_ROW_BYTES && sizeof(sim_cell) == SIM_CELL_BYTES,
+               "lines of the processor's cache");
 
 enum { KIND_SHIFT = SIM_SITE_BITS + 2, STEP_SHIFT = KIND_SHIFT + 2 };
 enum { SITE_AND_FLAGS = (1 << KIND_SHIFT) - 1 };
@@ -140,41 +141,32 @@ static bool enter(const sim_access *a, sim_row *row, const mark *now) {
 
 /* ---- opening a row ---- */
 
-/* Cells that were replaced while others may have been looking at them, until the launch ends. */
-struct sim_retired {
-  struct sim_retired *next;
-};
-
-void sim_retire(sim_check *c) {
-  while (c->retired) {
-    struct sim_retired *next = c->retired->next;
-    free(c->retired);
-    c->retired = next;
-  }
-}
-
 static bool is_global(const sim_access *a) {
   return a->address < SIM_SHARED_WINDOW;
 }
 
 /* Zeroed memory of a page. That of a block's shared memory is little. */
-static void *take(const sim_access *a, sim_page *page, size_t bytes) {
+static void *take(const sim_access *a, size_t bytes) {
   sim_check *c = a->w->launch->check;
   if (atomic_load_explicit(&c->lost, memory_order_relaxed)) return NULL;
-  void *at = NULL;
-  if (!is_global(a) || sim_shadow_take(c->shadow, bytes)) at = aligned_alloc(64, bytes);
-  if (!at) {
+  void *at = is_global(a) ? sim_slabs_take(&c->shadow->slabs, bytes) : aligned_alloc(64, bytes);
+  if (!at)
     atomic_store(&c->lost, true);
-    return NULL;
-  }
-  memset(at, 0, bytes);
-  page->held += (uint32_t)bytes;
+  else if (!is_global(a))
+    memset(at, 0, bytes);
   return at;
+}
+
+static void give(const sim_access *a, void *at, size_t bytes) {
+  if (is_global(a))
+    sim_slabs_give(&a->w->launch->check->shadow->slabs, at, bytes);
+  else
+    free(at);
 }
 
 static bool make_cells(const sim_access *a, sim_page *page) {
   if (page->cells) return true;
-  sim_cell *cells = take(a, page, (SIM_PAGE_BYTES >> page->shift) * sizeof *cells);
+  sim_cell *cells = take(a, sim_cells_bytes(page->shift));
   if (!cells) return false;
   atomic_store_explicit(&page->cells, (uintptr_t)cells | page->shift, memory_order_release);
   return true;
@@ -214,49 +206,64 @@ static void copy_cell(sim_cell *to, sim_cell *from, bool locks) {
   if (locks) atomic_flag_clear_explicit(&from->lock, memory_order_release);
 }
 
-static void retire(const sim_access *a, void *cells) {
+/* Cells that were replaced while others may have been looking at them, until the launch ends. */
+struct sim_retired {
+  struct sim_retired *next;
+  void *cells;
+  size_t bytes;
+};
+
+static void retire(const sim_access *a, void *cells, size_t bytes) {
   sim_check *c = a->w->launch->check;
-  struct sim_retired *r = cells;
+  struct sim_retired *r = malloc(sizeof *r);
+  if (!r) return; /* they stay with their slab */
   pthread_mutex_lock(&c->lock);
-  r->next = c->retired;
+  *r = (struct sim_retired){c->retired, cells, bytes};
   c->retired = r;
   pthread_mutex_unlock(&c->lock);
 }
 
+void sim_retire(sim_check *c) {
+  while (c->retired) {
+    struct sim_retired *next = c->retired->next;
+    sim_slabs_give(&c->shadow->slabs, c->retired->cells, c->retired->bytes);
+    free(c->retired);
+    c->retired = next;
+  }
+}
+
 /* The page's cells become smaller and all know what they, or the rows, knew. */
 static bool shrink(const sim_access *a, sim_page *page, uint8_t shift) {
-  uint32_t count = SIM_PAGE_BYTES >> shift, by = page->shift - shift;
-  for (uint32_t i = 0; i < (uint32_t)SIM_PAGE_BYTES >> page->shift >> SIM_ROW_SHIFT; i++) {
+  uint32_t count = SIM_PAGE_BYTES >> shift, by = page->shift - shift, before = count >> by;
+  for (uint32_t i = 0; i < before >> SIM_ROW_SHIFT; i++) {
     if (!open_row(a, page, i)) return false;
   }
-  sim_cell *old = sim_cells_at(page->cells), *cells = take(a, page, count * sizeof *cells);
-  sim_row *rows = cells ? take(a, page, (count >> SIM_ROW_SHIFT) * sizeof *rows) : NULL;
+  sim_cell *old = sim_cells_at(page->cells), *cells = take(a, count * sizeof *cells);
+  sim_row *rows = cells ? take(a, (count >> SIM_ROW_SHIFT) * sizeof *rows) : NULL;
   if (!rows) {
-    free(cells);
+    give(a, cells, count * sizeof *cells);
     return false;
   }
   for (uint32_t i = 0; i < count; i++) copy_cell(&cells[i], &old[i >> by], a->locks);
-  free(page->rows);
+  give(a, page->rows, sim_rows_bytes(page->shift));
   page->rows = rows;
   page->shift = shift;
   page->opened[0] = page->opened[1] = ~0ull;
   atomic_store_explicit(&page->cells, (uintptr_t)cells | shift, memory_order_release);
   if (a->locks)
-    retire(a, old);
+    retire(a, old, before * sizeof *old);
   else
-    free(old);
+    give(a, old, before * sizeof *old);
   return true;
 }
 
 /* Rows anew, with none open. Nobody looks at what the page had for an earlier launch. */
 static bool make_rows(const sim_access *a, sim_page *page, uint8_t shift) {
-  free(sim_cells_at(page->cells));
-  free(page->rows);
-  if (is_global(a)) atomic_fetch_sub(&a->w->launch->check->shadow->held, page->held);
-  page->held = 0;
+  give(a, sim_cells_at(page->cells), sim_cells_bytes(page->cells & 63));
+  give(a, page->rows, sim_rows_bytes(page->shift));
   page->cells = 0;
   page->shift = shift;
-  page->rows = take(a, page, (SIM_PAGE_BYTES >> shift >> SIM_ROW_SHIFT) * sizeof *page->rows);
+  page->rows = take(a, sim_rows_bytes(shift));
   return page->rows;
 }
 

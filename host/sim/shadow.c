@@ -36,7 +36,7 @@ pg_code sim_shadow_new(uint64_t base, uint64_t bytes, uint64_t limit, sim_shadow
   if (!s) return pg_fail(error, PG_MEMORY, "no memory for the simulator's checks");
   s->base = base;
   s->bytes = bytes;
-  s->limit = limit;
+
   s->map_bytes = bytes / SIM_PAGE_BYTES * sizeof *s->pages;
   void *map = mmap(NULL, s->map_bytes, PROT_READ | PROT_WRITE,
                    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -45,6 +45,7 @@ pg_code sim_shadow_new(uint64_t base, uint64_t bytes, uint64_t limit, sim_shadow
     return pg_fail(error, PG_MEMORY, "no address space for the simulator's checks");
   }
   s->pages = map;
+  sim_slabs_init(&s->slabs, limit);
   *out = s;
   return PG_OK;
 }
@@ -53,6 +54,7 @@ pg_code sim_shadow_new(uint64_t base, uint64_t bytes, uint64_t limit, sim_shadow
 void sim_shadow_free(sim_shadow *s) {
   if (!s) return;
   munmap(s->pages, s->map_bytes);
+  sim_slabs_clear(&s->slabs);
   free(s);
 }
 
@@ -78,16 +80,9 @@ void sim_shadow_drop(sim_shadow *s, uint64_t address, uint64_t bytes) {
     sim_page_slot *slot = slot_of(s, at);
     sim_page *page = slot ? atomic_exchange(slot, NULL) : NULL;
     if (!page) continue;
-    atomic_fetch_sub(&s->held, page->held);
-    sim_page_clear(page);
+    sim_page_clear(page, s);
     free(page);
   }
-}
-
-bool sim_shadow_take(sim_shadow *s, uint64_t bytes) {
-  if (atomic_fetch_add(&s->held, bytes) + bytes <= s->limit) return true;
-  atomic_fetch_sub(&s->held, bytes);
-  return false;
 }
 
 /* ---- pages ---- */
@@ -98,10 +93,17 @@ void sim_page_init(sim_page *page) {
   page->shift = 3;
 }
 
-void sim_page_clear(sim_page *page) {
+void sim_page_clear(sim_page *page, sim_shadow *s) {
+  uintptr_t tag = page->cells;
+  void *cells = (void *)(tag & ~(uintptr_t)63);
+  if (s) {
+    sim_slabs_give(&s->slabs, page->rows, sim_rows_bytes(page->shift));
+    sim_slabs_give(&s->slabs, cells, sim_cells_bytes(tag & 63));
+  } else {
+    free(page->rows);
+    free(cells);
+  }
   free((void *)page->bits);
-  free(page->rows);
-  free((void *)(atomic_load(&page->cells) & ~(uintptr_t)63));
   free(page->sync);
 }
 

@@ -8,8 +8,19 @@
 #include <stdatomic.h>
 
 #include "memory.h"
+#include "slab.h"
 
 enum { SIM_PAGE_BYTES = 4096 };
+/* A row is 32 cells. */
+enum { SIM_ROW_BYTES = 128, SIM_CELL_BYTES = 64, SIM_ROW_SHIFT = 5 };
+
+/* Of a page whose cells cover 1 << shift bytes. */
+static inline size_t sim_cells_bytes(uint32_t shift) {
+  return (size_t)SIM_PAGE_BYTES >> shift << 6;
+}
+static inline size_t sim_rows_bytes(uint32_t shift) {
+  return (size_t)SIM_PAGE_BYTES >> shift >> SIM_ROW_SHIFT << 7;
+}
 
 typedef enum sim_written { SIM_NEVER, SIM_PARTLY, SIM_WHOLLY } sim_written;
 
@@ -25,8 +36,8 @@ typedef struct sim_page {
   _Atomic uintptr_t cells;    /* address and shift of the cells; 0 until a row is opened */
   _Atomic uint64_t *bits;     /* SIM_PARTLY: one a byte */
   _Atomic(struct sim_channel **)
-      sync;      /* order.c: of each word, NULL until an atomic publishes something */
-  uint32_t held; /* bytes of rows and cells */
+      sync; /* order.c: of each word, NULL until an atomic publishes something */
+
   uint8_t shift; /* a cell covers 1 << shift bytes: 3, 2 or 0 once smaller ones came */
   bool marked;   /* some row knows something of this run */
 } sim_page;
@@ -39,8 +50,7 @@ typedef struct sim_shadow {
   uint64_t base, bytes;
   sim_page_slot *pages; /* address space only; touched where there are allocations */
   size_t map_bytes;
-  atomic_ullong held; /* bytes in rows and cells */
-  uint64_t limit;
+  sim_slabs slabs; /* rows and cells */
 } sim_shadow;
 
 /* Of the addresses [base, base + bytes); what races take is at most `limit` bytes. */
@@ -60,11 +70,9 @@ void sim_shadow_set(sim_shadow *shadow, uint64_t address, uint64_t bytes, bool w
 /* A copy moves what is known of its bytes. */
 void sim_shadow_copy(sim_shadow *shadow, uint64_t to, uint64_t from, uint64_t bytes);
 void sim_shadow_drop(sim_shadow *shadow, uint64_t address, uint64_t bytes); /* freed memory */
-/* Account for bytes that pages hold beside themselves; false when the limit is reached. */
-bool sim_shadow_take(sim_shadow *shadow, uint64_t bytes);
 
 void sim_page_init(sim_page *page);
-void sim_page_clear(sim_page *page); /* frees what it holds */
+void sim_page_clear(sim_page *page, sim_shadow *shadow); /* what it holds; NULL: is not of one */
 void sim_page_lock(sim_page *page);
 void sim_page_unlock(sim_page *page);
 /* Whether any, or all, of [offset, offset + bytes) was written; sets them. Inside the page. */
