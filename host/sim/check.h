@@ -166,7 +166,6 @@ typedef struct sim_span {
  * left to be judged one by one: their cells are open. a->address is of the first lane. */
 uint32_t sim_row_span(const sim_access *a, sim_page *page, const sim_span *span);
 
-
 /* Under the tag of a page's cells: where they are. */
 static inline sim_cell *sim_cells_at(uintptr_t tag) {
   return (sim_cell *)(tag & ~(uintptr_t)63);
