@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { CHUNK = 512, PART = 128 * CHUNK };
+enum { CHUNK = 512, PART = 128 * CHUNK, PARTS_MOST = 64 };
 /* The first pass of sorting makes buckets by the highest bits; they fit the caches and are sorted
  * by the rest, 55 bits in 5 passes. */
 enum { BUCKET_BITS = 9, BUCKETS = 1 << BUCKET_BITS };
@@ -74,36 +74,62 @@ static void words_of(const pg_rows *rows, size_t first, size_t count, uint64_t k
   }
 }
 
-static uint64_t word_of(const pg_rows *rows, size_t row, uint64_t key) {
-  uint64_t word;
-  words_of(rows, row, 1, key, &word);
-  return word;
-}
+/* Words by bucket, their highest bits. Sums are commutative: the order of rows does not matter. */
+typedef struct tally {
+  size_t count[BUCKETS];
+  uint64_t sum[BUCKETS], other;
+} tally;
 
 typedef struct making {
   const pg_rows *rows;
-  uint64_t key, *words;        /* words NULL: only the sums are wanted */
-  _Atomic uint64_t sum, other; /* commutative: the order of the parts does not matter */
+  uint64_t key;
+  size_t parts;
+  tally *tally; /* one for each part */
 } making;
+
+static size_t bucket_of(uint64_t word) {
+  return word >> (64 - BUCKET_BITS);
+}
+
+static void add_words(tally *t, const uint64_t *words, size_t count, uint64_t key) {
+  for (size_t i = 0; i < count; i++) {
+    size_t bucket = bucket_of(words[i]);
+    t->count[bucket]++;
+    t->sum[bucket] += mix(words[i] ^ key);
+    t->other += mix(words[i] + ~key);
+  }
+}
 
 static void make_part(void *context, size_t part) {
   making *m = context;
-  size_t left = m->rows->count - part * PART, end = part * PART + (left < PART ? left : PART);
-  uint64_t sum = 0, other = 0, own[CHUNK];
-  for (size_t first = part * PART; first < end; first += CHUNK) {
+  size_t all = m->rows->count, size = all / m->parts + 1;
+  size_t first = part * size < all ? part * size : all,
+         end = all - first < size ? all : first + size;
+  uint64_t words[CHUNK];
+  for (; first < end; first += CHUNK) {
     size_t count = end - first < CHUNK ? end - first : CHUNK;
-    uint64_t *words = m->words ? m->words + first : own;
     words_of(m->rows, first, count, m->key, words);
-    for (size_t i = 0; i < count; i++) {
-      sum += mix(words[i] ^ m->key), other += mix(words[i] + ~m->key);
-    }
+    add_words(&m->tally[part], words, count, m->key);
   }
-  m->sum += sum;
-  m->other += other;
 }
 
-static void make_words(making *m) {
-  pg_parallel((m->rows->count + PART - 1) / PART, make_part, m);
+/* The tally of all rows. */
+static bool make_tally(const pg_rows *rows, uint64_t key, tally *out) {
+  making m = {.rows = rows, .key = key, .parts = rows->count / PART + 1};
+  if (m.parts > PARTS_MOST) m.parts = PARTS_MOST;
+  m.tally = calloc(m.parts, sizeof *m.tally);
+  if (!m.tally) return false;
+  pg_parallel(m.parts, make_part, &m);
+  *out = (tally){0};
+  for (size_t part = 0; part < m.parts; part++) {
+    for (size_t b = 0; b < BUCKETS; b++) {
+      out->count[b] += m.tally[part].count[b];
+      out->sum[b] += m.tally[part].sum[b];
+    }
+    out->other += m.tally[part].other;
+  }
+  free(m.tally);
+  return true;
 }
 
 /* ---- sorting ---- */
@@ -150,37 +176,42 @@ static void sort_bucket(void *context, size_t bucket) {
   }
 }
 
-static void make_buckets(sorting *s) {
-  size_t place[BUCKETS] = {0}, sum = 0;
-  for (size_t i = 0; i < s->count; i++) place[s->words[i] >> (64 - BUCKET_BITS)]++;
-  for (size_t b = 0; b < BUCKETS; b++) {
-    s->start[b] = sum;
-    sum += place[b];
-    place[b] = s->start[b];
+/* The rows' words, those of the chosen buckets only, to their buckets in spare. */
+static void fill_buckets(sorting *s, const pg_rows *rows, uint64_t key, const bool *chosen) {
+  size_t place[BUCKETS];
+  uint64_t words[CHUNK];
+  memcpy(place, s->start, sizeof place);
+  for (size_t first = 0; first < rows->count; first += CHUNK) {
+    size_t count = rows->count - first < CHUNK ? rows->count - first : CHUNK;
+    words_of(rows, first, count, key, words);
+    for (size_t i = 0; i < count; i++)
+      if (chosen[bucket_of(words[i])]) s->spare[place[bucket_of(words[i])]++] = words[i];
   }
-  s->start[BUCKETS] = sum;
-  for (size_t i = 0; i < s->count; i++)
-    s->spare[place[s->words[i] >> (64 - BUCKET_BITS)]++] = s->words[i];
 }
 
-static void sort_words(sorting *s) {
-  make_buckets(s);
-  if (s->count >= PART)
-    pg_parallel(BUCKETS, sort_bucket, s);
-  else /* not worth a thread */
-    for (size_t b = 0; b < BUCKETS; b++) sort_bucket(s, b);
-}
-
-static bool sorting_new(sorting *s, size_t count) {
-  *s = (sorting){.count = count};
-  s->words = malloc((count + 1) * sizeof *s->words);
-  s->spare = malloc((count + 1) * sizeof *s->spare);
+static bool sorting_new(sorting *s, const tally *t, const bool *chosen) {
+  *s = (sorting){0};
+  for (size_t b = 0; b < BUCKETS; b++) {
+    s->start[b] = s->count;
+    s->count += chosen[b] ? t->count[b] : 0;
+  }
+  s->start[BUCKETS] = s->count;
+  s->words = malloc((s->count + 1) * sizeof *s->words);
+  s->spare = malloc((s->count + 1) * sizeof *s->spare);
   return s->words && s->spare;
 }
 
 static void sorting_free(sorting *s) {
   free(s->words);
   free(s->spare);
+}
+
+static void sort_rows(sorting *s, const pg_rows *rows, uint64_t key, const bool *chosen) {
+  fill_buckets(s, rows, key, chosen);
+  if (s->count >= PART)
+    pg_parallel(BUCKETS, sort_bucket, s);
+  else /* not worth a thread */
+    for (size_t b = 0; b < BUCKETS; b++) sort_bucket(s, b);
 }
 
 /* ---- comparison ---- */
@@ -251,19 +282,46 @@ static void merge_sorted(merge *m, const sorting *want, const sorting *got) {
   }
 }
 
-static size_t find_word(const pg_rows *rows, uint64_t key, uint64_t word) {
-  size_t i = 0;
-  while (i < rows->count && word_of(rows, i, key) != word) i++;
-  return i;
+/* The first row at or behind `from` with this word; count when there is none. */
+static size_t find_word(const pg_rows *rows, size_t from, uint64_t key, uint64_t word) {
+  uint64_t words[CHUNK];
+  for (size_t first = from; first < rows->count; first += CHUNK) {
+    size_t count = rows->count - first < CHUNK ? rows->count - first : CHUNK;
+    words_of(rows, first, count, key, words);
+    for (size_t i = 0; i < count; i++)
+      if (words[i] == word) return first + i;
+  }
+  return rows->count;
 }
 
-static void find_difference(making m[2], sorting s[2], bool set, pg_rows_difference *out) {
+/* Buckets whose words differ: only these are sorted. */
+static bool choose_buckets(const tally *want, const tally *got, bool *chosen) {
+  bool any = want->other != got->other, found = false;
+  for (size_t b = 0; b < BUCKETS; b++) {
+    chosen[b] = want->count[b] != got->count[b] || want->sum[b] != got->sum[b];
+    found |= chosen[b];
+  }
+  if (any && !found) memset(chosen, true, BUCKETS * sizeof *chosen); /* sums that collide */
+  return any || found;
+}
+
+static pg_code find_difference(const pg_rows *rows[2], const tally t[2], const bool *chosen,
+                               bool set, uint64_t key, pg_rows_difference *out, pg_error *error) {
   merge merged = {.out = out, .set = set};
-  sort_words(&s[0]);
-  sort_words(&s[1]);
-  merge_sorted(&merged, &s[0], &s[1]);
-  if (out->missing) out->missing_at = find_word(m[0].rows, m[0].key, merged.missing_word);
-  if (out->extra) out->extra_at = find_word(m[1].rows, m[1].key, merged.extra_word);
+  pg_code code = PG_OK;
+  sorting s[2];
+  bool first = sorting_new(&s[0], &t[0], chosen), second = sorting_new(&s[1], &t[1], chosen);
+  if (first && second) {
+    for (int i = 0; i < 2; i++) sort_rows(&s[i], rows[i], key, chosen);
+    merge_sorted(&merged, &s[0], &s[1]);
+    if (out->missing) out->missing_at = find_word(rows[0], 0, key, merged.missing_word);
+    if (out->extra) out->extra_at = find_word(rows[1], 0, key, merged.extra_word);
+  } else {
+    code = pg_fail(error, PG_MEMORY, "no memory to sort %zu rows", s[0].count + s[1].count);
+  }
+  sorting_free(&s[0]);
+  sorting_free(&s[1]);
+  return code;
 }
 
 pg_code pg_rows_compare(const pg_rows *want, const pg_rows *got, bool set, uint64_t key,
@@ -271,21 +329,13 @@ pg_code pg_rows_compare(const pg_rows *want, const pg_rows *got, bool set, uint6
   *out = (pg_rows_difference){0};
   pg_code code = check_pair(want, got, error);
   if (code) return code;
-  making m[2] = {{.rows = want, .key = key}, {.rows = got, .key = key}};
-  make_words(&m[0]);
-  make_words(&m[1]);
-  if (want->count == got->count && m[0].sum == m[1].sum && m[0].other == m[1].other) return PG_OK;
-  sorting s[2];
-  bool first = sorting_new(&s[0], want->count), second = sorting_new(&s[1], got->count);
-  if (first && second) {
-    for (int i = 0; i < 2; i++) m[i].words = s[i].words, make_words(&m[i]);
-    find_difference(m, s, set, out);
-  } else {
-    code = pg_fail(error, PG_MEMORY, "no memory to sort %zu rows", want->count + got->count);
-  }
-  sorting_free(&s[0]);
-  sorting_free(&s[1]);
-  return code;
+  const pg_rows *rows[2] = {want, got};
+  bool chosen[BUCKETS];
+  tally t[2];
+  if (!make_tally(want, key, &t[0]) || !make_tally(got, key, &t[1]))
+    return pg_fail(error, PG_MEMORY, "no memory to compare rows");
+  if (!choose_buckets(&t[0], &t[1], chosen)) return PG_OK;
+  return find_difference(rows, t, chosen, set, key, out, error);
 }
 
 static size_t count_duplicates(const sorting *s, uint64_t *word) {
@@ -302,15 +352,15 @@ pg_code pg_rows_duplicates(const pg_rows *rows, uint64_t key, size_t *duplicates
                            pg_error *error) {
   pg_code code = check_rows(rows, error);
   if (code) return code;
-  sorting s;
-  if (sorting_new(&s, rows->count)) {
-    making m = {.rows = rows, .key = key, .words = s.words};
+  tally t;
+  bool all[BUCKETS];
+  sorting s = {0};
+  memset(all, true, sizeof all);
+  if (make_tally(rows, key, &t) && sorting_new(&s, &t, all)) {
     uint64_t word = 0;
-    make_words(&m);
-    sort_words(&s);
+    sort_rows(&s, rows, key, all);
     *duplicates = count_duplicates(&s, &word);
-    *at = *duplicates ? find_word(rows, key, word) + 1 : 0;
-    while (*at && word_of(rows, *at, key) != word) ++*at;
+    *at = *duplicates ? find_word(rows, find_word(rows, 0, key, word) + 1, key, word) : 0;
   } else {
     code = pg_fail(error, PG_MEMORY, "no memory to sort %zu rows", rows->count);
   }
