@@ -51,9 +51,20 @@ double pg_ulp_distance(pg_scalar scalar, double want, double got) {
 
 /* Whether an element still holds the 8-byte pattern that its memory was filled with. */
 static bool is_poison(const pg_array *got, size_t index, uint64_t pattern) {
+  if (got->dtype.size == 4) { /* most arrays; the loop over them is a vector loop then */
+    uint32_t bits;
+    memcpy(&bits, (const char *)got->data + index * 4, 4);
+    return bits == (uint32_t)(index % 2 ? pattern >> 32 : pattern);
+  }
   size_t size = got->dtype.size, phase = index * size % 8;
   uint64_t rotated = phase ? pattern >> 8 * phase | pattern << (64 - 8 * phase) : pattern;
   return memcmp((const char *)got->data + index * size, &rotated, size) == 0;
+}
+
+size_t pg_count_poison(const pg_array *array, uint64_t pattern) {
+  size_t found = 0;
+  for (size_t i = 0; i < array->count; i++) found += is_poison(array, i, pattern);
+  return found;
 }
 
 /* Both the distance and the tolerance overflow binary64. */

@@ -56,6 +56,9 @@ pg_code pg_compare_marked(const pg_array *want, const pg_array *got, const pg_to
  * array; the last row may be shorter. */
 pg_code pg_row_norms(const pg_array *array, size_t columns, double *out, pg_error *error);
 
+/* Elements that still hold the repeated 8-byte pattern that their memory was filled with. */
+size_t pg_count_poison(const pg_array *array, uint64_t pattern);
+
 /* Distance in units of the last place of `scalar` at `want` (infinite when either is NaN). */
 double pg_ulp_distance(pg_scalar scalar, double want, double got);
 

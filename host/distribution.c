@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { CHUNK = 512, BINS = 1 << 16, PARTS_MOST = 16, BIT_SAMPLES = 1 << 20 };
+enum { CHUNK = 512, BINS = 1 << 16, PARTS_MOST = 16, BIT_SAMPLES = 1 << 20, BLOCK_MOST = 4096 };
 
 const int pg_lags[PG_LAGS] = {1, 2, 3, 4, 8, 16, 31, 32, 64, 128, 256, 1024};
 
@@ -59,15 +59,15 @@ static draw draw_integer(const pg_distribution *d, uint64_t step, size_t index) 
 typedef struct tally {
   size_t outside, outside_at;
   double power[PG_MOMENTS]; /* sums of (2u - 1)^1 ... (2u - 1)^6 */
-  double lowest, highest;
+  double least, largest;    /* of all elements */
   uint32_t bins[BINS];
 } tally;
 
 typedef struct pass {
   const pg_array *array;
   const pg_distribution *d;
-  size_t count; /* elements looked at */
-  size_t parts;
+  size_t count; /* elements looked at, in blocks of `block` */
+  size_t block, parts;
   float *u;
   tally *tally;
 } pass;
@@ -92,54 +92,65 @@ static void find_moments(const double *sum, double n, double moment[PG_MOMENTS])
 
 static void count_draw(pass *s, tally *p, size_t i, draw at) {
   double u = at.u < 0 ? 0 : at.u < 1 ? at.u : 1;
-  if (at.u < p->lowest) p->lowest = at.u;
-  if (at.rest < p->highest) p->highest = at.rest;
   size_t bin = (size_t)(u * BINS);
   p->bins[bin < BINS ? bin : BINS - 1]++;
   add_powers(p, u);
   s->u[i] = (float)u;
 }
 
-/* Element of the array that is sample i. */
+/* Element of the array that is sample i: samples lie in blocks, evenly spaced, so that neighbours
+ * are looked at as neighbours. */
 static size_t place_of(const pass *s, size_t i) {
   if (s->count == s->array->count) return i;
-  return (size_t)((unsigned __int128)i * s->array->count / s->count);
+  size_t block = i / s->block, blocks = (s->count + s->block - 1) / s->block;
+  size_t room = s->array->count - s->block; /* the first elements of blocks are 0 ... room */
+  size_t first = blocks > 1 ? (size_t)((unsigned __int128)block * room / (blocks - 1)) : 0;
+  return first / 64 * 64 + i % s->block; /* pairs stay pairs */
+}
+
+static const char *element(const pg_array *a, size_t i) {
+  return (const char *)a->data + i * a->dtype.size;
 }
 
 static void visit_real(pass *s, tally *p, size_t i) {
-  const pg_array *a = s->array;
-  size_t at = place_of(s, i);
-  double x = pg_load_f64(a->dtype.scalar, (const char *)a->data + at * a->dtype.size);
-  if (in_support(s->d, x))
-    count_draw(s, p, i, draw_real(s->d, x));
-  else if (p->outside++ == 0)
-    p->outside_at = at;
+  double x = pg_load_f64(s->array->dtype.scalar, element(s->array, place_of(s, i)));
+  if (in_support(s->d, x)) count_draw(s, p, i, draw_real(s->d, x));
 }
 
 static void visit_integer(pass *s, tally *p, size_t i) {
-  const pg_array *a = s->array;
-  size_t at = place_of(s, i);
-  uint64_t x = (uint64_t)pg_load_i64(a->dtype.scalar, (const char *)a->data + at * a->dtype.size);
-  uint64_t step = x - s->d->first;
-  if (s->d->span == 0 || step < s->d->span)
-    count_draw(s, p, i, draw_integer(s->d, step, i));
-  else if (p->outside++ == 0)
-    p->outside_at = at;
+  int64_t x = pg_load_i64(s->array->dtype.scalar, element(s->array, place_of(s, i)));
+  uint64_t step = (uint64_t)x - s->d->first;
+  if (s->d->span == 0 || step < s->d->span) count_draw(s, p, i, draw_integer(s->d, step, i));
 }
 
-/* All elements of the array where the pass looks at samples only. */
-static void find_outside(const pass *s, tally *p, size_t first, size_t end) {
-  const pg_array *a = s->array;
-  bool integer = s->d->law == PG_LAW_INTEGER;
-  for (size_t i = first; i < end; i++) {
-    const char *at = (const char *)a->data + i * a->dtype.size;
-    bool inside;
-    if (integer)
-      inside =
-          s->d->span == 0 || (uint64_t)pg_load_i64(a->dtype.scalar, at) - s->d->first < s->d->span;
-    else
-      inside = in_support(s->d, pg_load_f64(a->dtype.scalar, at));
-    if (!inside && p->outside++ == 0) p->outside_at = i;
+static void note_outside(tally *p, size_t index) {
+  if (p->outside++ == 0) p->outside_at = index;
+}
+
+static void scan_reals(const pass *s, tally *p, size_t first, size_t count) {
+  double x[CHUNK];
+  pg_load_f64s(s->array->dtype.scalar, element(s->array, first), count, x);
+  for (size_t i = 0; i < count; i++) {
+    if (!in_support(s->d, x[i])) note_outside(p, first + i);
+    if (x[i] < p->least) p->least = x[i];
+    if (x[i] > p->largest) p->largest = x[i];
+  }
+}
+
+static void scan_integers(const pass *s, tally *p, size_t first, size_t count) {
+  int64_t x[CHUNK];
+  if (s->d->span == 0) return;
+  pg_load_i64s(s->array->dtype.scalar, element(s->array, first), count, x);
+  for (size_t i = 0; i < count; i++)
+    if ((uint64_t)x[i] - s->d->first >= s->d->span) note_outside(p, first + i);
+}
+
+/* The support and the extremes: all elements, not only samples. */
+static void scan(const pass *s, tally *p, size_t first, size_t end) {
+  for (; first < end; first += CHUNK) {
+    size_t count = end - first < CHUNK ? end - first : CHUNK;
+    s->d->law == PG_LAW_INTEGER ? scan_integers(s, p, first, count)
+                                : scan_reals(s, p, first, count);
   }
 }
 
@@ -151,32 +162,32 @@ static void visit_part(void *context, size_t number) {
   pass *s = context;
   tally *p = &s->tally[number];
   bool integer = s->d->law == PG_LAW_INTEGER;
-  p->lowest = p->highest = 1;
+  p->least = INFINITY, p->largest = -INFINITY;
   size_t end = bound(s->count, number + 1, s->parts);
   for (size_t i = bound(s->count, number, s->parts); i < end; i++)
     integer ? visit_integer(s, p, i) : visit_real(s, p, i);
-  if (s->count == s->array->count) return;
-  p->outside = 0;
-  find_outside(s, p, bound(s->array->count, number, s->parts),
-               bound(s->array->count, number + 1, s->parts));
+  scan(s, p, bound(s->array->count, number, s->parts),
+       bound(s->array->count, number + 1, s->parts));
 }
 
 /* ---- statistics ---- */
 
 static void join_parts(const pass *s, uint64_t *bins, pg_draws *out) {
   double power[PG_MOMENTS] = {0}, n = 0;
-  out->lowest = out->highest = 1;
+  double least = INFINITY, largest = -INFINITY;
   for (size_t i = 0; i < s->parts; i++) {
     const tally *p = &s->tally[i];
     if (p->outside && !out->outside) out->outside_at = p->outside_at;
     out->outside += p->outside;
     for (int k = 0; k < PG_MOMENTS; k++) power[k] += p->power[k];
-    if (p->lowest < out->lowest) out->lowest = p->lowest;
-    if (p->highest < out->highest) out->highest = p->highest;
+    if (p->least < least) least = p->least;
+    if (p->largest > largest) largest = p->largest;
     for (size_t b = 0; b < BINS; b++) bins[b] += p->bins[b];
   }
   for (size_t b = 0; b < BINS; b++) n += (double)bins[b];
   find_moments(power, n > 0 ? n : 1, out->moment);
+  out->lowest = draw_real(s->d, least).u;
+  out->highest = draw_real(s->d, largest).rest;
 }
 
 static double chi2_of(const uint64_t *cells, size_t count, double expected) {
@@ -232,11 +243,15 @@ static void judge_lag(void *context, size_t lag_index) {
 }
 
 static void count_neighbours(const pg_array *a, pg_draws *out) {
-  size_t size = a->dtype.size;
-  for (size_t i = 1; i < a->count; i++) {
-    const char *at = (const char *)a->data + i * size;
-    out->equal_neighbours += memcmp(at, at - size, size) == 0;
+  size_t size = a->dtype.size, equal = 0;
+  if (size == 4) { /* the usual case, for the vectorizer */
+    const uint32_t *x = a->data;
+    for (size_t i = 1; i < a->count; i++) equal += x[i] == x[i - 1];
+  } else {
+    for (size_t i = 1; i < a->count; i++)
+      equal += memcmp(element(a, i), element(a, i - 1), size) == 0;
   }
+  out->equal_neighbours = equal;
 }
 
 /* How far `found` of `count` fair coins is from one half, in standard deviations. */
@@ -288,6 +303,7 @@ pg_code pg_test_draws(const pg_array *array, const pg_distribution *d, pg_draws 
   size_t count = d->samples && d->samples < array->count ? d->samples : array->count;
   *out = (pg_draws){.count = count};
   pass s = {.array = array, .d = d, .count = count};
+  s.block = count / 32 < BLOCK_MOST ? (count / 32 + 2) / 2 * 2 : BLOCK_MOST;
   s.parts = array->count / BINS + 1 < PARTS_MOST ? array->count / BINS + 1 : PARTS_MOST;
   s.u = calloc(count, sizeof *s.u);
   s.tally = calloc(s.parts, sizeof *s.tally);

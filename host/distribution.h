@@ -19,7 +19,8 @@ typedef struct pg_distribution {
   double a, b;
   uint64_t first, span;
   uint64_t seed;  /* integers are spread over [0, 1) by random fractions of their steps */
-  size_t samples; /* how many elements, evenly spaced, are looked at; 0: all. outside: always all */
+  size_t samples; /* how many elements, in evenly spaced blocks, are looked at; 0: all. The support,
+                     the extremes and equal neighbours are always those of all */
 } pg_distribution;
 
 enum { PG_MOMENTS = 6, PG_CELLS = 32, PG_PAIR_CELLS = 64, PG_LAGS = 12, PG_WORD_BITS = 64 };
@@ -37,7 +38,8 @@ typedef struct pg_draws {
   double chi2;            /* of 32 equal cells: 31 degrees of freedom */
   double pairs_chi2;      /* of (u[2i], u[2i + 1]) in 8 x 8 cells: 63 degrees of freedom */
   double serial[PG_LAGS]; /* correlation of u[i] and u[i + lag]: mean 0, variance 1 */
-  double lowest, highest; /* the smallest u and the smallest 1 - u, without cancellation */
+  double lowest, highest; /* of all elements: the smallest u and 1 - u, without cancellation; */
+                          /* meaningless for integers */
   size_t equal_neighbours;
   /* Integers of span 2^bits: how far ones, and changes from one to the next, of the worst bit are
    * from one half, in standard deviations; of at most 2^20 elements. */

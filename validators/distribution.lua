@@ -9,7 +9,8 @@
 -- least 1 - 1e-9, so that a right generator is refused less than once in 10 million checks: moments
 -- and correlations by Bernstein's inequality, Kolmogorov-Smirnov by Massart's (1990), both at any
 -- number of elements; chi-square by Wilson and Hilferty's approximation, where cells expect 50 or
--- more; bits by Hoeffding's inequality.
+-- more; bits by Hoeffding's inequality. Of more than 2^22 elements, that many are looked at, in
+-- blocks; the extremes, repetitions and equal neighbours are those of all.
 --
 -- Options: of; dist = "normal" (mean, stddev), "uniform" (low, high; either end may occur),
 -- "exponential" (rate), "lognormal" (mean, stddev of the logarithm), "integer" (first, last),
@@ -24,6 +25,7 @@ local P_LOG = 21.4 -- -ln of half of 1e-9
 local KS_MOST, KS_LEAST = 3.3, 0.23 -- P < 1e-9 above, and below (Kolmogorov's limit; n >= 1000)
 local NORMAL_MOST = 6.5 -- of a chi-square, made normal
 local PER_CELL = 50
+local SAMPLES_MOST = 1 << 22 -- of larger outputs, evenly spaced blocks of that many in all
 
 -- Unit roundoff, and how many elements show a distribution before the format's steps do.
 local FORMATS = { f64 = { 2.0 ^ -53 }, f32 = { 2.0 ^ -24 }, f16 = { 2.0 ^ -11, 65536 },
@@ -113,14 +115,14 @@ local function serial_fault(r)
 end
 
 -- The smallest u of n is below t with probability 1 - (1 - t)^n, about n t; above with exp(-n t).
-local function extreme_fault(r, dist, unit)
+local function extreme_fault(r, count, dist, unit)
   local steps = dist == "uniform" and 4 * unit or 0 -- an end of the range may occur
   for which, value in pairs { lowest = r.lowest, highest = r.highest } do
-    if steps == 0 and value * r.count < 1e-10 then
+    if steps == 0 and value * count < 1e-10 then
       return ("the %s element is beyond belief: that far out in one of %.3g draws"):format(which,
         1 / value)
     end
-    if (value - steps) * r.count > P_LOG then
+    if (value - steps) * count > P_LOG then
       return ("the %s element is too moderate: the tail is cut off at a probability of %.2g")
         :format(which, value)
     end
@@ -183,13 +185,13 @@ local function judge(ctx, name)
   if got.count < 2 then return ctx:pass(name, "too few elements for a distribution") end
   local law = law_of(ctx, got)
   local format = FORMATS[got.dtype] or {}
-  law.samples, law.seed = format[2] or 0, ctx.seed
+  law.samples, law.seed = format[2] or SAMPLES_MOST, ctx.seed
   local r = pg.test_draws(got, law)
   if r.outside > 0 then return ctx:fail(name, outside(name, got, r)) end
   local fault = neighbour_fault(r, got, law) or repeat_fault(ctx, got, law)
     or shape_fault(r) or cell_fault(r) or serial_fault(r)
     or (law.law == "integer" and bit_fault(r))
-    or (law.law ~= "integer" and not format[2] and extreme_fault(r, law.law, format[1]))
+    or (law.law ~= "integer" and not format[2] and extreme_fault(r, got.count, law.law, format[1]))
   if fault then
     return ctx:fail(name, ("%s is no sample of %s: %s"):format(name, ctx.options.dist, fault)) end
   return ctx:pass(name, ("%d elements; Kolmogorov-Smirnov %.2f, chi-square %.0f of 31"):format(

@@ -109,10 +109,19 @@ static int core_row_norms(lua_State *L) {
   return 1;
 }
 
+/* core.count_poison(array, pattern): elements that hold the repeated 8-byte pattern */
+static int core_count_poison(lua_State *L) {
+  const pg_array *array = pg_lua_check_array(L, 1, -1);
+  uint64_t pattern = (uint64_t)pg_lua_check_integer(L, 2);
+  lua_pushinteger(L, (lua_Integer)pg_count_poison(array, pattern));
+  return 1;
+}
+
 void pg_bind_pattern(lua_State *L) {
   static const luaL_Reg functions[] = {{"find_pattern", core_find_pattern},
                                        {"find_relation", core_find_relation},
                                        {"row_norms", core_row_norms},
+                                       {"count_poison", core_count_poison},
                                        {NULL, NULL}};
   luaL_setfuncs(L, functions, 0);
 }

@@ -160,8 +160,7 @@ function Context:unwritten(name, count)
   if count then got = got:slice(0, count) end
   local poison = poison_of(self, name)
   if not poison or got.count == 0 or got.nbytes // got.count < 4 or got.struct then return 0 end
-  -- The pattern is no zero, so these elements differ from zeros, and such ones are counted.
-  return core.compare(core.array(got.dtype, got.count), got, { poison = poison }).unwritten
+  return core.count_poison(got, poison)
 end
 
 --- A check that holds, or one that does not.

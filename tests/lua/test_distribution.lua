@@ -171,6 +171,27 @@ function TestWrong:test_dependence()
     return uniform(i % 3 == 2 and i - 2 or i, s) end), "elements 2 apart depend on each other")
 end
 
+-- Of large outputs, blocks are looked at: they are as random as the whole, and show what it shows.
+function TestWrong:test_samples_of_a_whole()
+  local z = pg.array("f64", 1 << 17)
+  local squares, pairs, rounds = 0, 0, 200
+  for seed = 1, rounds do
+    z:random { seed = seed, dist = "normal" }
+    local r = core.test_draws(z, { law = "normal", samples = 1000 + seed })
+    lu.assertEquals(r.count, 1000 + seed)
+    squares, pairs = squares + r.moment[2] ^ 2, pairs + r.pairs_chi2
+  end
+  lu.assertAlmostEquals(squares / rounds, 1, 5 * math.sqrt(2 / rounds))
+  lu.assertAlmostEquals(pairs / rounds, 63, 5 * math.sqrt(126 / rounds))
+  for i = 1, z.count - 1, 2 do z[i] = -z[i - 1] end
+  lu.assertTrue(core.test_draws(z, { law = "normal", samples = 2000 }).pairs_chi2 > 1000)
+  z:random { seed = 1, dist = "normal" }
+  z[77777] = 50 -- in no sample, but the extremes are those of all
+  lu.assertEquals(core.test_draws(z, { law = "normal", samples = 100 }).highest, 0)
+  z[77777] = 0 / 0
+  lu.assertEquals(core.test_draws(z, { law = "normal", samples = 100 }).outside_at, 77777)
+end
+
 function TestWrong:test_bits()
   local z = pg.array("u32", N):random { seed = 1, dist = "bits" }
   for i = 0, N - 1 do z[i] = z[i] & ~(1 << 5) end
