@@ -76,10 +76,12 @@ local function check_set(arm, set, poison)
   if same then return nil end
   local result = validate.run(arm.case, arrays, poison)
   if result.ok then return nil end
-  return {
+  failure = {
     verdict = result.verdict, findings = {}, checks = result.checks,
     reason = "a timed sample was wrong though the checked run was right: " .. result.reason,
   }
+  if arm.on_wrong then arm.on_wrong(failure, arrays) end
+  return failure
 end
 
 -- State kept in the module's globals must not carry over: load it again before the first and third
@@ -164,7 +166,8 @@ local function summary_of(arm)
   }
 end
 
---- Time arms {runner, case, steps, ptx, impl, method, batch, sets, known}.
+--- Time arms {runner, case, steps, ptx, impl, method, batch, sets, known, on_wrong =
+-- function(failure, arrays) or nil, called with what a wrong sample wrote}.
 -- Each gets `time` (see the record) or `failure`.
 -- @tparam table arms
 -- @tparam table how {budget = seconds for each arm, progress = function(text), hopeless_us = nil or

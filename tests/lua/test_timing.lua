@@ -35,8 +35,8 @@ local function candidate(before, statement)
   return impl.candidate(path)
 end
 
-local function check(before, statement, fields)
-  local session <close> = judge.session { device = "sim", budget = 0.3 }
+local function check(before, statement, fields, dump)
+  local session <close> = judge.session { device = "sim", budget = 0.3, dump = dump }
   session:device().gpu_clock = true
   return session:check(task(fields), candidate(before, statement), {})
 end
@@ -77,9 +77,16 @@ end
 
 -- Work in the first four launches only: right in all four checked runs, nothing when it is timed.
 function TestTiming:test_work_in_the_first_launches_only_is_caught()
+  local folder = os.tmpname()
+  os.remove(folder)
   local rec = check("__device__ int launches;", [[{
       if (atomicAdd(&launches, 1) < 4 * n) y[i] = x[i] ^ 1;
-    }]])
+    }]], nil, folder)
+  -- What that sample wrote is dumped: nothing.
+  local y, want = pg.npy.load(rec.dumped .. "/output_y.npy"),
+    pg.npy.load(rec.dumped .. "/expected_y.npy")
+  lu.assertEquals(pg.compare(want, y).bad, 256)
+  os.execute("rm -rf " .. folder)
   lu.assertEquals(rec.verdict, "unwritten_output")
   lu.assertStrContains(rec.reason, "a timed sample was wrong though the checked run was right")
   lu.assertNil(rec.time)

@@ -329,6 +329,25 @@ function TestPath:test_several_validators_and_facts()
   lu.assertTrue(result.facts.largest < 6)
 end
 
+-- A single check is a result; what is compared without a tolerance must be equal.
+function TestPath:test_a_validator_in_one_line()
+  local one = make_case { validate = function(ctx) return ctx:compare("z", { rtol = 1e-6 }) end }
+  local result = judge(one, right(one))
+  lu.assertTrue(result.ok)
+  lu.assertStrContains(result.checks[1].detail, "1000 elements within rtol 1e-06")
+  local z = right(one)
+  z[8] = z[8] * 2
+  lu.assertStrContains(judge(one, z).reason, "z[8]: expected")
+  one = make_case { validate = function(ctx) return ctx:compare "z" end }
+  lu.assertEquals(judge(one, right(one)).verdict, "wrong_result") -- the expected values are f64
+  local ok, e = pcall(judge, make_case { validate = function(ctx) return ctx:compare "zz" end }, z)
+  lu.assertFalse(ok)
+  lu.assertStrContains(e.message, "'zz' has no expected value")
+  ok, e = pcall(judge, make_case { validate = function(ctx) return ctx:array "zz" end }, z)
+  lu.assertFalse(ok)
+  lu.assertEquals(e.hint, "did you mean 'z'?")
+end
+
 function TestPath:test_the_first_failure_decides()
   local one = make_case { validate = {
     { function() return { ok = false, verdict = "race", reason = "first" } end },
@@ -352,6 +371,10 @@ end
 function TestPath:test_mistakes()
   lu.assertEquals(refuses("clsoe", "no validator 'clsoe'").hint, "did you mean 'close'?")
   refuses({ 5 }, "expected a name or a function")
+  lu.assertStrContains(refuses({ "close", { "exact" } }, "a validator has one name").hint,
+    "several are a list")
+  refuses({ "close", norm = "rows" }, "option norm: unknown value 'rows'")
+  refuses({ "close", ops = 2 ^ 24, bound = "worst" }, "any result is within the worst bound")
   refuses({ "close", of = "q" }, "task t/x, validator close: 'q' has no expected value")
   lu.assertEquals(refuses({ "close", opps = 1 }, "unknown option 'opps'").hint,
     "did you mean 'ops'?")
