@@ -452,7 +452,7 @@ function Session:case(task, how, stream)
 end
 
 local function at(one, which, purpose)
-  return ("%s (%s)"):format(params.brief(one.p, one.task.params, purpose), which)
+  return ("%s (%s)"):format(one.task:brief(one.p, purpose), which)
 end
 
 function Session:check_case(task, index, number, set)

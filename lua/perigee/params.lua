@@ -397,12 +397,14 @@ local MOST = 6 -- that differ and are named
 -- @tparam table values
 -- @tparam table declared what params.declare returned
 -- @tparam[opt] string purpose whose values are the usual ones: "default" or "sim"
-function params.brief(values, declared, purpose)
+-- @tparam[opt] table derived the usual values where a task's derive changes them
+function params.brief(values, declared, purpose, derived)
   local names = params.names(declared)
   if #names <= BRIEF then return params.text(values, names) end
   local changed = {}
   for _, name in ipairs(names) do
-    if values[name] ~= pick(declared[name], purpose or "default", 1) then
+    local usual = pick(declared[name], purpose or "default", 1)
+    if values[name] ~= usual and not (derived and values[name] == derived[name]) then
       changed[#changed + 1] = name
     end
   end

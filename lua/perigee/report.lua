@@ -195,7 +195,7 @@ local function head(self, rec)
   self.out("  on " .. explain.machine(rec))
   if #self.how.cells == 0 and #self.how.swept == 0 then
     local purpose = self.how.simulated and "sim" or "default"
-    self.out("  " .. params.brief(rec.params, self.task.params, purpose))
+    self.out("  " .. self.task:brief(rec.params, purpose))
     local work = explain.work(rec)
     if work then self.out("  " .. work) end
   end
@@ -342,7 +342,7 @@ function report.check(rec, task, out)
   if rec.verdict == "passed" then
     local purpose = rec.device:match("^sim") and "sim" or "default"
     add("checked", ("%d cases, each with its own seed; the last: %s"):format(rec.cases or 0,
-      params.brief(rec.params, task.params, purpose)))
+      task:brief(rec.params, purpose)))
     for _, check in ipairs(rec.checks) do
       add("", check.name .. ": " .. (check.detail or "right"))
     end

@@ -449,6 +449,14 @@ function Task:resolve(how)
   return self:call("derive", values) or values
 end
 
+--- Parameters in words, short: of many only those that differ from the usual. See params.brief.
+-- @tparam table p resolved parameters
+-- @tparam string purpose "default" or "sim"
+function Task:brief(p, purpose)
+  local ok, usual = pcall(self.resolve, self, { purpose = purpose })
+  return params.brief(p, self.params, purpose, ok and usual or nil)
+end
+
 --- What a field that may be a function of its own gives: nil when it is absent.
 -- @tparam string field name of a field whose value is a table, or a function that returns one
 -- @treturn table|nil

@@ -8,7 +8,6 @@ local device = require "perigee.device"
 local explain = require "perigee.explain"
 local judge = require "perigee.judge"
 local knobs = require "perigee.knobs"
-local params = require "perigee.params"
 local progress = require "perigee.progress"
 local report = require "perigee.report"
 local repro = require "perigee.repro"
@@ -47,7 +46,7 @@ local function show(whole, rec, row, notes, task)
   local out = common.out
   out(("%s, %s: %s, then %s"):format(rec.task, rec.impl, whole.verdict, rec.verdict))
   local purpose = rec.device:match("^sim") and "sim" or "default"
-  local text = params.brief(rec.params, task.params, purpose)
+  local text = task:brief(rec.params, purpose)
   if text ~= "" then out("  " .. text) end
   if rec.knobs then out("  " .. knobs.text(rec.knobs)) end
   out(("  on %s, recorded %s"):format(explain.machine(rec), whole.at or "at an unknown time"))
