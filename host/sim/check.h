@@ -154,6 +154,10 @@ typedef struct sim_cells {
 /* Judge it and enter it. */
 void sim_race(const sim_access *a, sim_cells cells);
 
+/* The same of `count` lanes, a->lane the first, that all read one place: the first and the last are
+ * remembered. False: there is something to object, the lanes are to be judged one by one. */
+bool sim_race_same(const sim_access *a, sim_cells cells, uint32_t count);
+
 /* ---- row.c: rows ---- */
 /* Lanes [first, first + count), all active, whose accesses lie in a row in memory, inside one page,
  * or (same) all at one place. */

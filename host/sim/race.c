@@ -155,3 +155,34 @@ void sim_race(const sim_access *a, sim_cells cells) {
     if (a->locks) atomic_flag_clear_explicit(&cell->lock, memory_order_release);
   }
 }
+
+/* ---- lanes that read one place ---- */
+
+/* Nothing to object against the record, whichever lane reads. */
+static bool settled(const sim_access *a, const sim_record *r) {
+  return !r->time || (!(r->time & SIM_COPYING) && sim_all_know(a->w, r->thread, r->time));
+}
+
+static bool read_by_all(const sim_access *a, sim_cell *cell, uint32_t last) {
+  if (cell->run != a->run) clear(cell, a->run);
+  const sim_record *strong = &cell->strong;
+  if (!settled(a, &cell->write)) return false;
+  if (!settled(a, strong) && !both_strong(strong, &a->now)) return false;
+  sim_access end = *a;
+  end.lane += last;
+  end.now.thread += last;
+  enter_read(a, cell, &a->now);
+  enter_read(&end, cell, &end.now);
+  return true;
+}
+
+bool sim_race_same(const sim_access *a, sim_cells cells, uint32_t count) {
+  bool all = true;
+  for (uint32_t i = 0; i < cells.count && all; i++) {
+    sim_cell *cell = &cells.first[i];
+    if (a->locks) lock(cell);
+    all = read_by_all(a, cell, count - 1);
+    if (a->locks) atomic_flag_clear_explicit(&cell->lock, memory_order_release);
+  }
+  return all;
+}

@@ -314,6 +314,11 @@ static uint32_t log2_of(uint32_t power) {
   return (uint32_t)__builtin_ctz(power);
 }
 
+static bool read_by_all(const sim_access *a, const sim_page *page, const sim_span *s) {
+  sim_cells cells = sim_row_look(a, page, a->address);
+  return cells.first && sim_race_same(a, cells, s->count);
+}
+
 uint32_t sim_row_span(const sim_access *a, sim_page *page, const sim_span *s) {
   if (!prepare(a, page)) return 0;
   uint32_t offset = (uint32_t)(a->address & (SIM_PAGE_BYTES - 1)), alone = 0;
@@ -331,7 +336,7 @@ uint32_t sim_row_span(const sim_access *a, sim_page *page, const sim_span *s) {
     uint32_t n = first + ROW_CELLS < end ? first + ROW_CELLS - at : end - at;
     mark now = {bits(at - first, n), thread + (s->same ? 0 : first >> step), r.time, site};
     if (sim_row_is_open(page, index) || !row_span(a, &page->rows[index], now, s)) {
-      if (open_row(a, page, index))
+      if (open_row(a, page, index) && !(s->same && k == READ && read_by_all(a, page, s)))
         alone |= s->same ? bits(s->first, s->count) : bits(s->first + (at - cell) / per, n / per);
     }
     at += n;
