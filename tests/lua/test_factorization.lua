@@ -266,6 +266,123 @@ function TestSvd:test_tall_and_wide()
   end
 end
 
+-- Factors computed in f32, each operation rounded, sums in sequence: no right kernel is refused.
+TestSinglePrecision = {}
+
+local function single(x) return (("<f"):unpack(("<f"):pack(x))) end
+
+local function single_rows(m)
+  local rows = {}
+  for i = 0, m.shape[1] - 1 do
+    rows[i] = {}
+    for j = 0, m.shape[2] - 1 do rows[i][j] = single(m:get(i, j)) end
+  end
+  return rows
+end
+
+local function from_rows(rows, n, m)
+  return matrix(n, m or n, function(i, j) return rows[i][j] or 0 end):cast("f32")
+end
+
+-- Little is left of the diagonal when the columns before are taken away.
+local function nearly_singular(n)
+  local b = random_matrix(n, n, 4)
+  local a = product(b, b:transposed())
+  for i = 0, n - 1 do a:set(i, i, a:get(i, i) * (1 + 1e-4)) end
+  return a:cast("f32")
+end
+
+function TestSinglePrecision:test_cholesky()
+  for _, n in ipairs { 5, 30, 70 } do
+    for _, a in ipairs { spd(n, n), nearly_singular(n) } do
+      local m, l = single_rows(a), {}
+      for i = 0, n - 1 do l[i] = {} end
+      for j = 0, n - 1 do
+        for i = j, n - 1 do
+          local sum = m[i][j]
+          for k = 0, j - 1 do sum = single(sum - single(l[i][k] * l[j][k])) end
+          l[i][j] = i == j and single(math.sqrt(sum)) or single(sum / l[j][j])
+        end
+      end
+      passes({ kind = "cholesky" }, a, { l = from_rows(l, n) })
+    end
+  end
+end
+
+function TestSinglePrecision:test_lu_without_pivots()
+  local n = 80
+  local a = spd(n, 3)
+  local m = single_rows(a)
+  for k = 0, n - 1 do
+    for i = k + 1, n - 1 do
+      m[i][k] = single(m[i][k] / m[k][k])
+      for j = k + 1, n - 1 do m[i][j] = single(m[i][j] - single(m[i][k] * m[k][j])) end
+    end
+  end
+  passes({ kind = "lu" }, a, { lu = from_rows(m, n) })
+end
+
+-- Householder's reflections, on a and on the identity beside it.
+function TestSinglePrecision:test_householder()
+  local n = 48
+  local a = f32(random_matrix(n, n, 12))
+  local m = single_rows(a)
+  for i = 0, n - 1 do for j = 0, n - 1 do m[i][n + j] = i == j and 1.0 or 0.0 end end
+  for k = 0, n - 2 do
+    local norm = 0.0
+    for i = k, n - 1 do norm = single(norm + single(m[i][k] * m[i][k])) end
+    local alpha = m[k][k] > 0 and -single(math.sqrt(norm)) or single(math.sqrt(norm))
+    local v, size = {}, 0.0
+    for i = k, n - 1 do
+      v[i] = i == k and single(m[i][k] - alpha) or m[i][k]
+      size = single(size + single(v[i] * v[i]))
+    end
+    for j = k, 2 * n - 1 do
+      local dot = 0.0
+      for i = k, n - 1 do dot = single(dot + single(v[i] * m[i][j])) end
+      local factor = single(single(2 * dot) / size)
+      for i = k, n - 1 do m[i][j] = single(m[i][j] - single(factor * v[i])) end
+    end
+  end
+  local q = matrix(n, n, function(i, j) return m[j][n + i] end)
+  local r = matrix(n, n, function(i, j) return i <= j and m[i][j] or 0 end)
+  passes({ kind = "qr" }, a, { q = f32(q), r = f32(r) })
+end
+
+-- Jacobi's rotations.
+function TestSinglePrecision:test_jacobi()
+  local n = 24
+  local b = random_matrix(n, n, 8)
+  local a = f32(b + b:transposed())
+  local unit = matrix(n, n, function(i, j) return i == j and 1 or 0 end)
+  local m, v = single_rows(a), single_rows(unit)
+  local function rotate(x, y, c, s)
+    return single(single(c * x) - single(s * y)), single(single(s * x) + single(c * y))
+  end
+  for _ = 1, 10 do
+    for p = 0, n - 2 do
+      for q = p + 1, n - 1 do
+        if m[p][q] ~= 0 then
+          local theta = single((m[q][q] - m[p][p]) / (2 * m[p][q]))
+          local t = single((theta < 0 and -1 or 1) / (math.abs(theta) + math.sqrt(theta ^ 2 + 1)))
+          local c = single(1 / math.sqrt(t * t + 1))
+          local s = single(t * c)
+          for i = 0, n - 1 do m[i][p], m[i][q] = rotate(m[i][p], m[i][q], c, s) end
+          for j = 0, n - 1 do m[p][j], m[q][j] = rotate(m[p][j], m[q][j], c, s) end
+          for i = 0, n - 1 do v[i][p], v[i][q] = rotate(v[i][p], v[i][q], c, s) end
+        end
+      end
+    end
+  end
+  local order = {}
+  for i = 0, n - 1 do order[i + 1] = i end
+  table.sort(order, function(x, y) return m[x][x] < m[y][y] end)
+  local w = pg.array("f32", n)
+  for i = 0, n - 1 do w[i] = m[order[i + 1]][order[i + 1]] end
+  local columns = matrix(n, n, function(i, j) return v[i][order[j + 1]] end)
+  passes({ kind = "eigen" }, a, { v = f32(columns), w = w })
+end
+
 TestMistakes = {}
 
 function TestMistakes:test_of_the_task()
