@@ -5,6 +5,7 @@
 local core = require "perigee.core"
 local compile = require "perigee.compile"
 local files = require "perigee.files"
+local impl = require "perigee.impl"
 local suggest = require "perigee.suggest"
 
 local device = {}
@@ -43,34 +44,49 @@ local function source_of(how)
   return files.read(path), files.shown(path), path
 end
 
-local function is_ptx(how)
-  return how.lang == "ptx" or (not how.lang and how.file ~= nil
-    and files.extension(how.file) == "ptx")
+-- The language of a request: what it says, else what its file's name says, else CUDA C++.
+local function language_of(how)
+  if how.lang then return impl.known_language(how.lang) end
+  return how.file and impl.LANGUAGES[files.extension(how.file)] or "cuda"
 end
 
-local function check_language(how)
-  local lang = how.lang or "cuda"
-  if lang ~= "cuda" and lang ~= "ptx" then
-    core.error("unsupported", ("language '%s' is not in this version"):format(tostring(lang)),
-      "languages: cuda, ptx")
+-- What stands in no need of NVRTC: PTX, and languages with compilers of their own.
+local function load_built(dev, built, name)
+  local self = setmetatable({ device = dev, ptx = built.ptx, log = built.log, cached = built.cached,
+    seconds = built.seconds, compiler = built.compiler, map = compile.argument_map(built.ptx) },
+    Module)
+  self.raw = dev:load(built.ptx, name)
+  return self
+end
+
+local function compile_elsewhere(dev, lang, how)
+  if not how.file then
+    core.error("invalid", ("dev:compile: %s is compiled from a file"):format(lang),
+      'dev:compile{ file = "saxpy.rs" }')
   end
+  local _, name, path = source_of(how)
+  local info = dev:info()
+  local request = impl.request({ lang = lang, path = path, shown = name, define = how.define }, {})
+  local built, e = compile.finish(compile.start(request,
+    how.arch or info.kind == "cuda" and compile.arch_of(info) or nil))
+  if not built then error(e, 0) end
+  return load_built(dev, built, name)
 end
 
 --- Compile and load.
 -- @param dev the device
--- @tparam table how {file = path or source = text, lang = "cuda"|"ptx", define = {NAME = value},
+-- @tparam table how {file = path or source = text, lang = "cuda"|"rust"|"triton"|"ptx" (default: by
+--   the file's name), define = {NAME = value},
 --   include = {folder...}, options = {...}, arch = "compute_90"}
 -- @treturn table module: `module:kernel(name)`, `module:kernels()`, `.ptx`, `.log`, `.seconds`,
 --   `.cached`
 -- @raise "compile_error" (the error carries .log), "environment" without NVRTC
 local function compile_on(dev, how)
-  check_language(how)
+  local lang = language_of(how)
+  if lang == "rust" or lang == "triton" then return compile_elsewhere(dev, lang, how) end
   local source, name, path = source_of(how)
-  if is_ptx(how) then
-    local self = setmetatable({ device = dev, ptx = source, log = "", seconds = 0, cached = false },
-      Module)
-    self.raw = dev:load(source, name)
-    return self
+  if lang == "ptx" then
+    return load_built(dev, { ptx = source, log = "", seconds = 0, cached = false }, name)
   end
   local request = {}
   for key, value in pairs(how) do request[key] = value end

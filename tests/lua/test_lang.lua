@@ -2,6 +2,7 @@
 
 local lu = require "luaunit"
 local core = require "perigee.core"
+local pg = require "perigee"
 local compile = require "perigee.compile"
 local errors = require "perigee.errors"
 local files = require "perigee.files"
@@ -158,6 +159,30 @@ function TestTriton.test_an_untyped_kernel_says_what_is_missing()
 end
 
 TestLanguages = {}
+
+function TestLanguages.test_a_script_loads_what_is_built_ahead_of_time()
+  local dev = pg.device "sim:check"
+  local module = dev:compile { file = "kernels/tsdf/allocate.rs" }
+  lu.assertEquals(module:kernel("allocate"):info().name, "allocate")
+  module = dev:compile { file = "kernels/tsdf/allocate.py" }
+  lu.assertEquals(module.map.allocate.num_warps, 1)
+end
+
+-- The first block of code in a language in kernels/README.md.
+local function example(lang)
+  return files.read(HOME .. "/kernels/README.md"):match("\n```" .. lang .. "\n(.-)\n```\n")
+end
+
+function TestLanguages.test_the_kernels_of_the_readme_pass()
+  for lang, file in pairs { rust = "saxpy.rs", python = "saxpy.py" } do
+    local path = write(file, example(lang) .. "\n")
+    local built, e = compiled(path)
+    if here_or_hint(built, e, lang == "rust" and "rustc" or "triton") then
+      local record = pg.check(pg.catalogue.find("vector/saxpy")[1], path, { device = "sim:check" })
+      lu.assertEquals({ file, record.verdict }, { file, "passed" })
+    end
+  end
+end
 
 function TestLanguages.test_a_misspelt_language_is_suggested()
   local ok, e = errors.catch("invalid", impl.known_language, "rsut", "task.lua:3")
