@@ -8,7 +8,6 @@
 // from one 64-bit atomic addition, so that the queue is a prefix sum as soon as it is written.
 
 constexpr int THREADS = 256, CHUNK = 2048;  // CHUNK: edges that a block works on at a time
-constexpr int SMALL = 2 * CHUNK;            // edges of a level that one block does alone
 constexpr int ALPHA = 14, BETA = 64;  // upwards when the edges of the level exceed 1 / ALPHA of
                                       // those left, and its vertices 1 / BETA of all
 
@@ -38,23 +37,37 @@ __device__ inline int depth_of(const Graph& g, int v) {
   return *const_cast<volatile int*>(g.depth + v);
 }
 
-// The lanes that `found` put their vertices into the next level's queue. All lanes call it.
-__device__ inline void append(const Graph& g, Control* control, int level, bool found, int v) {
-  unsigned lanes = __ballot_sync(~0u, found), lane = threadIdx.x % 32;
-  if (!lanes) return;
-  unsigned degree = found ? g.first[v + 1] - g.first[v] : 0, sum = degree;
+// Where a vertex goes in the next level's queue, and how many edges come before its own.
+struct Slot {
+  unsigned place, before;
+};
+
+// Slots for the lanes that found a vertex of that degree. All lanes call it, one at least found.
+__device__ inline Slot reserve(unsigned long long* next, unsigned lanes, unsigned degree) {
+  unsigned lane = threadIdx.x % 32, sum = degree;
   for (int distance = 1; distance < 32; distance *= 2) {
     unsigned other = __shfl_up_sync(~0u, sum, distance);
     if (lane >= distance) sum += other;
   }
   unsigned long long at = 0;
-  if (lane == 31)
-    at = atomicAdd(&control->next, static_cast<unsigned long long>(__popc(lanes)) << 32 | sum);
+  if (lane == 31) at = atomicAdd(next, static_cast<unsigned long long>(__popc(lanes)) << 32 | sum);
   at = __shfl_sync(~0u, at, 31);
+  return {static_cast<unsigned>(at >> 32) + __popc(lanes & ((1u << lane) - 1)),
+          static_cast<unsigned>(at) + sum - degree};
+}
+
+__device__ inline unsigned degree_of(const Graph& g, int v) {
+  return g.first[v + 1] - g.first[v];
+}
+
+// The lanes that `found` put their vertices into the next level's queue. All lanes call it.
+__device__ inline void append(const Graph& g, Control* control, int level, bool found, int v) {
+  unsigned lanes = __ballot_sync(~0u, found);
+  if (!lanes) return;
+  Slot slot = reserve(&control->next, lanes, found ? degree_of(g, v) : 0);
   if (!found) return;
-  unsigned place = static_cast<unsigned>(at >> 32) + __popc(lanes & ((1u << lane) - 1));
-  g.vertices(level + 1)[place] = v;
-  g.edges_before(level + 1)[place] = static_cast<unsigned>(at) + sum - degree;
+  g.vertices(level + 1)[slot.place] = v;
+  g.edges_before(level + 1)[slot.place] = slot.before;
 }
 
 // The last place whose edges begin at or before `edge`: a warp tries 32 places at a time.
@@ -70,9 +83,25 @@ __device__ inline unsigned find_place(const unsigned* edges_before, unsigned cou
   return low;
 }
 
+// Vertices of a queue: the edges before each, and what takes the number of an edge of the level to
+// its place among the neighbours.
+struct Places {
+  unsigned before[CHUNK], offset[CHUNK];
+
+  __device__ int neighbour_of(const Graph& g, unsigned edge, unsigned count) const {
+    unsigned low = 0;
+    for (unsigned rest = count; rest > 1;) {
+      unsigned half = rest / 2;
+      if (before[low + half] <= edge) low += half, rest -= half;
+      else rest = half;
+    }
+    return g.neighbour[edge + offset[low]];
+  }
+};
+
 struct Chunk {
-  unsigned first, last;                   // places in the queue
-  unsigned before[CHUNK], offset[CHUNK];  // edges before a vertex; from these to its own
+  unsigned first, last;  // places in the queue
+  Places places;
 };
 
 // Edges begin .. end - 1 of the level: neighbours without a depth get one. All threads call it.
@@ -86,8 +115,9 @@ __device__ inline void expand(const Graph& g, Control* control, Chunk& chunk, in
   __syncthreads();
   unsigned places = chunk.last - chunk.first + 1;
   for (unsigned i = threadIdx.x; i < places; i += blockDim.x) {
-    chunk.before[i] = before[chunk.first + i];
-    chunk.offset[i] = g.first[vertices[chunk.first + i]] - chunk.before[i];
+    unsigned at = chunk.first + i;
+    chunk.places.before[i] = before[at];
+    chunk.places.offset[i] = g.first[vertices[at]] - before[at];
   }
   __syncthreads();
   for (unsigned base = begin; base < end; base += blockDim.x) {
@@ -95,13 +125,7 @@ __device__ inline void expand(const Graph& g, Control* control, Chunk& chunk, in
     bool found = false;
     int v = 0;
     if (edge < end) {
-      unsigned low = 0;
-      for (unsigned rest = places; rest > 1;) {
-        unsigned half = rest / 2;
-        if (chunk.before[low + half] <= edge) low += half, rest -= half;
-        else rest = half;
-      }
-      v = g.neighbour[edge + chunk.offset[low]];
+      v = chunk.places.neighbour_of(g, edge, places);
       found = depth_of(g, v) < 0 && atomicCAS(g.depth + v, -1, level + 1) < 0;
     }
     append(g, control, level, found, v);
@@ -143,21 +167,57 @@ extern "C" __global__ void bfs_begin(const int* first, int* depth, unsigned* que
   *done = 0;
 }
 
+// One level by one block, whose queue is in shared memory. What it finds goes into `next`, and into
+// the queue in global memory, in case the next level is too large for one block.
+__device__ inline void small_level(const Graph& g, const Places& now, Places& next,
+                                   unsigned long long* counts, int level, unsigned count,
+                                   unsigned edges) {
+  for (unsigned base = 0; base < edges; base += blockDim.x) {
+    unsigned edge = base + threadIdx.x;
+    int v = edge < edges ? now.neighbour_of(g, edge, count) : 0;
+    bool found = edge < edges && atomicCAS(g.depth + v, -1, level + 1) < 0;
+    unsigned lanes = __ballot_sync(~0u, found);
+    if (!lanes) continue;
+    Slot slot = reserve(counts, lanes, found ? degree_of(g, v) : 0);
+    if (!found) continue;
+    g.vertices(level + 1)[slot.place] = v;
+    g.edges_before(level + 1)[slot.place] = slot.before;
+    next.before[slot.place] = slot.before;
+    next.offset[slot.place] = g.first[v] - slot.before;
+  }
+}
+
 // Levels one after the other for as long as they are small: one block.
 extern "C" __global__ void __launch_bounds__(1024)
     bfs_small(const int* first, const int* neighbour, int* depth, unsigned* queue, Control* control,
               int* done, int n) {
-  __shared__ Chunk chunk;
+  __shared__ Places places[2];
+  __shared__ unsigned long long next[3];  // in turn: one is written, one read, one cleared
   Graph g = {first, neighbour, depth, queue, n};
-  for (;;) {
+  unsigned count = control->count, edges = control->edges, left = control->left;
+  int level = control->level, begin = level;
+  if (count == 0 || edges > CHUNK) return;
+  if (threadIdx.x < 3) next[threadIdx.x] = 0;
+  for (unsigned i = threadIdx.x; i < count; i += blockDim.x) {
+    unsigned before = g.edges_before(level)[i];
+    places[level & 1].before[i] = before;
+    places[level & 1].offset[i] = first[g.vertices(level)[i]] - before;
+  }
+  __syncthreads();
+  while (count > 0 && edges <= CHUNK) {
+    int even = level & 1;
+    unsigned long long* counts = &next[(level + 1) % 3];
+    small_level(g, places[even], places[1 - even], counts, level, count, edges);
+    if (threadIdx.x == 0) next[(level + 2) % 3] = 0;
     __syncthreads();
-    unsigned count = control->count, edges = control->edges;
-    int level = control->level;
-    if (count == 0 || edges > SMALL) return;
-    for (unsigned edge = 0; edge < edges; edge += CHUNK)
-      expand(g, control, chunk, level, count, edge, min(edge + CHUNK, edges));
-    __syncthreads();
-    if (threadIdx.x == 0) step(control, done);
+    left -= edges;
+    count = static_cast<unsigned>(*counts >> 32);
+    edges = static_cast<unsigned>(*counts);
+    level++;
+  }
+  if (threadIdx.x == 0 && level > begin) {
+    *control = Control{count, edges, 0, left, level, 0};
+    *done = count == 0;
   }
 }
 

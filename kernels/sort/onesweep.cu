@@ -7,7 +7,8 @@
 
 #ifndef THREADS
 #define THREADS 512
-#define ITEMS 16
+#define ITEMS 20
+#define PER_SM 2
 #endif
 
 constexpr int DIGITS = 256, PASSES = 4, WARPS = THREADS / 32, TILE = THREADS * ITEMS;
@@ -98,15 +99,16 @@ __device__ inline int digit_of(unsigned key, int shift) {
   return key >> shift & (DIGITS - 1);
 }
 
-// The lanes of the warp whose digit is the same.
+// The lanes of the warp whose digit is the same: four instructions a bit.
 __device__ inline unsigned lanes_with(int digit) {
   unsigned lanes = ~0u;
 #pragma unroll
-  for (int bit = 0; bit < 8; bit++) {
-    bool set = digit >> bit & 1;
-    unsigned with = __ballot_sync(~0u, set);
-    lanes &= set ? with : ~with;
-  }
+  for (int bit = 0; bit < 8; bit++)
+    asm volatile("{ .reg .pred set; .reg .b32 with; and.b32 with, %1, %2; setp.ne.u32 set, with, 0;"
+                 "  vote.sync.ballot.b32 with, set, 0xffffffff; @!set not.b32 with, with;"
+                 "  and.b32 %0, %0, with; }"
+                 : "+r"(lanes)
+                 : "r"(digit), "r"(1 << bit));
   return lanes;
 }
 
@@ -114,32 +116,30 @@ __device__ inline unsigned lanes_with(int digit) {
 __device__ inline unsigned rank_in_warp(unsigned* counts, int digit) {
   unsigned lanes = lanes_with(digit), lane = threadIdx.x % 32, before = 0;
   int leader = 31 - __clz(lanes);
-  if (lane == leader) {
-    before = counts[digit];
-    counts[digit] = before + __popc(lanes);
-  }
+  if (lane == leader) before = atomicAdd(counts + digit, __popc(lanes));
   __syncwarp();
   return __shfl_sync(~0u, before, leader) + __popc(lanes & ((1u << lane) - 1));
 }
 
-// status[tiles][DIGITS] and *ticket are 0 before.
-extern "C" __global__ void __launch_bounds__(THREADS)
-    sort_pass(const unsigned* from, unsigned* to, const unsigned* offset, unsigned* status,
-              unsigned* ticket, int n, int shift) {
-  __shared__ union {
-    unsigned counts[WARPS][DIGITS];
-    unsigned keys[TILE];
-  } shared;
-  __shared__ unsigned start[DIGITS];
-  __shared__ int drawn;
-  if (threadIdx.x == 0) drawn = atomicAdd(ticket, 1);
-  for (int i = threadIdx.x; i < WARPS * DIGITS; i += THREADS) (&shared.counts[0][0])[i] = 0;
-  __syncthreads();
-  int tile = drawn, warp = threadIdx.x / 32;
+struct Shared {
+  union {
+    unsigned counts[WARPS][DIGITS];  // of each warp
+    unsigned keys[TILE];             // in order
+  };
+  unsigned start[DIGITS];  // where the first key of the tile would be, were it of this digit
+  int tile;
+};
+
+// A full tile (without looking at each index), or the last.
+template <bool FULL>
+__device__ inline void sort_tile(Shared& shared, const unsigned* from, unsigned* to,
+                                 const unsigned* offset, unsigned* status, int n, int shift) {
+  int tile = shared.tile, warp = threadIdx.x / 32;
   int first = tile * TILE + warp * 32 * ITEMS + threadIdx.x % 32;
+  from += first;
   unsigned key[ITEMS], place[ITEMS];
 #pragma unroll
-  for (int i = 0; i < ITEMS; i++) key[i] = first + 32 * i < n ? __ldcs(from + first + 32 * i) : ~0u;
+  for (int i = 0; i < ITEMS; i++) key[i] = FULL || first + 32 * i < n ? __ldcs(from + 32 * i) : ~0u;
 #pragma unroll
   for (int i = 0; i < ITEMS; i++)
     place[i] = rank_in_warp(shared.counts[warp], digit_of(key[i], shift));
@@ -160,7 +160,7 @@ extern "C" __global__ void __launch_bounds__(THREADS)
     for (int w = 0; w < WARPS; w++) shared.counts[w][digit] += local;
     unsigned earlier = look_back(status + digit, tile);
     if (tile > 0) publish(status + tile * DIGITS + digit, ALL | (earlier + count));
-    start[digit] = offset[digit] + earlier - local;
+    shared.start[digit] = offset[digit] + earlier - local;
   }
   __syncthreads();
 
@@ -170,8 +170,22 @@ extern "C" __global__ void __launch_bounds__(THREADS)
 #pragma unroll
   for (int i = 0; i < ITEMS; i++) shared.keys[place[i]] = key[i];
   __syncthreads();
-  for (int i = threadIdx.x; i < TILE && tile * TILE + i < n; i += THREADS) {
-    unsigned k = shared.keys[i];
-    to[start[digit_of(k, shift)] + i] = k;
+#pragma unroll
+  for (int i = 0; i < ITEMS; i++) {
+    int at = threadIdx.x + i * THREADS;
+    unsigned k = shared.keys[at];
+    if (FULL || tile * TILE + at < n) to[shared.start[digit_of(k, shift)] + at] = k;
   }
+}
+
+// status[tiles][DIGITS] and *ticket are 0 before.
+extern "C" __global__ void __launch_bounds__(THREADS, PER_SM)
+    sort_pass(const unsigned* from, unsigned* to, const unsigned* offset, unsigned* status,
+              unsigned* ticket, int n, int shift) {
+  __shared__ Shared shared;
+  if (threadIdx.x == 0) shared.tile = atomicAdd(ticket, 1);
+  for (int i = threadIdx.x; i < WARPS * DIGITS; i += THREADS) (&shared.counts[0][0])[i] = 0;
+  __syncthreads();
+  if ((shared.tile + 1) * TILE <= n) sort_tile<true>(shared, from, to, offset, status, n, shift);
+  else sort_tile<false>(shared, from, to, offset, status, n, shift);
 }

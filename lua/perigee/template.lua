@@ -17,6 +17,21 @@ for word in ([[auto bool break case catch char class const constexpr continue de
   KEYWORDS[word] = true
 end
 
+-- Names that Lua needs brackets for.
+local RESERVED = {}
+for word in ("and break do else elseif end false for function goto if in local nil not or repeat "
+  .. "return then true until while"):gmatch("%a+") do
+  RESERVED[word] = true
+end
+
+local function key(name)
+  return RESERVED[name] and ('["%s"]'):format(name) or name
+end
+
+local function of_p(name)
+  return RESERVED[name] and ('p["%s"]'):format(name) or "p." .. name
+end
+
 -- "vector/two-norm" -> "two_norm"; "demo/double" -> "double_kernel"
 local function identifier(name)
   local word = name:match("[^/]*$"):gsub("[^%w_]", "_")
@@ -109,7 +124,7 @@ $inputs
   end,
 $written
   kernel = [[$signature]],
-  launch = function(p) return { grid = (p.$size + 255) // 256, block = 256 } end,
+  launch = function(p) return { grid = ($extent + 255) // 256, block = 256 } end,
 
   -- TODO: until this returns what must come out, by name, and validate is { "close", ops = 1 } or
   -- another of validators/README.md, all that is judged is that every element was written.
@@ -181,11 +196,11 @@ local function buffer_text(param, size, body)
   if param.const then
     local how = (dtype == "bool" or dtype:match("^[iu]%d"))
       and (", { dist = \"integer\", first = 0, last = %d }"):format(dtype == "bool" and 1 or 100)
-    return "inputs", ('      %s = rng:array("%s", p.%s%s),'):format(param.name, dtype, size,
-      how or "")
+    return "inputs", ('      %s = rng:array("%s", %s%s),'):format(key(param.name), dtype,
+      of_p(size), how or "")
   end
   return accumulates(body, param.name) and "state" or "outputs",
-    ('      %s = pg.spec("%s", p.%s),'):format(param.name, dtype, size)
+    ('      %s = pg.spec("%s", %s),'):format(key(param.name), dtype, of_p(size))
 end
 
 -- A kernel that is not told the size gets whole blocks.
@@ -193,9 +208,9 @@ local SIZE = "    %s = { default = 1 << 22, check = { 1, 255, 1000 }, sim = 1000
 local WHOLE = "    %s = { default = 1 << 22, check = { 256, 1024 }, sim = 1024, min = 256 },"
 
 local function param_text(param, is_size)
-  if is_size then return SIZE:format(param.name) end
+  if is_size then return SIZE:format(key(param.name)) end
   local value = param.dtype == "bool" and "false" or param.dtype:match("^b?f%d") and "1.0" or "1"
-  return ("    %s = { default = %s },"):format(param.name, value)
+  return ("    %s = { default = %s },"):format(key(param.name), value)
 end
 
 local function size_of(parsed)
@@ -253,6 +268,7 @@ function template.task_of_kernel(name, path)
   end
   local values = {
     name = name, file = path, kernel = parsed.name, size = size, signature = declared,
+    extent = of_p(size),
     params = table.concat(params, "\n"), inputs = table.concat(lists.inputs, "\n"),
     written = joined(lists.outputs, OUTPUTS) .. joined(lists.state, STATE),
   }

@@ -52,22 +52,21 @@ arithmetic is the limit: 2 m n k operations.]],
     tiled = {
       "cuda", "kernels/matmul/tiled.cu", doc = "tiles in shared memory and in registers",
       knobs = {
-        BM = { 128, 64, 256 }, BN = { 128, 64, 256 }, BK = { 16, 8 }, TM = { 8, 4, 16 },
-        TN = { 8, 4, 16 }, STAGES = { 2, 3 }, PER_SM = { 2, 1 },
+        BM = { 128, 64, 256 }, BN = { 256, 64, 128 }, BK = { 16, 8, 32 }, TM = { 8, 4, 16 },
+        TN = { 16, 4, 8 }, PER_SM = { 1, 2 },
       },
       where = {
         "BM % (4 * TM) == 0 and BN % (8 * TN) == 0", -- whole warps of 4 x 8 threads
         "64 * TM * TN <= BM * BN and BM * BN <= 512 * TM * TN", -- 64 to 512 threads
         "32 <= TM * TN and TM * TN <= 128 and BM * BN <= 32768", -- sums fit into registers
         "BK * TM * TN % (4 * BN) == 0 and BK * TM * TN % (4 * BM) == 0", -- loads shared evenly
-        -- registers of a multiprocessor
-        "BM * BN * PER_SM * (TM * TN + 4 * TM + TN + 24) <= 65536 * TM * TN",
+        "BK * TM * TN * (BM + BN) <= 48 * BM * BN", -- at most 12 of 16 bytes a thread
       },
       launch = function(p)
         local tiles = ((p.m + p.BM - 1) // p.BM) * ((p.n + p.BN - 1) // p.BN)
         return {
           grid = tiles, block = p.BM * p.BN // (p.TM * p.TN),
-          shared = 4 * p.STAGES * (p.BM * (p.BK + 4) + p.BK * p.BN),
+          shared = 8 * p.BK * (p.BM + 4 + p.BN),
         }
       end,
     },

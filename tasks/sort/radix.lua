@@ -86,8 +86,11 @@ radix sort of four passes and a count moves 36.]],
     },
     onesweep = {
       "cuda", "kernels/sort/onesweep.cu", doc = "8 bits a pass, one read and one write of each key",
-      knobs = { THREADS = { 512, 256 }, ITEMS = { 16, 12, 20, 24 } },
-      where = "THREADS * ITEMS <= 11776", -- fits into 48 KiB beside the offsets
+      knobs = { THREADS = { 512, 384, 256 }, ITEMS = { 20, 12, 16, 24 }, PER_SM = { 2, 1, 3, 4 } },
+      where = {
+        "THREADS * ITEMS <= 11776", -- fits into 48 KiB beside the offsets
+        "THREADS * PER_SM * (2 * ITEMS + 16) <= 65536", -- registers
+      },
       launch = onesweep_steps,
       scratch = function(p)
         return {

@@ -568,12 +568,15 @@ function TestSys.test_folders_are_sorted()
   lu.assertEquals(core.list_dir(scratch .. "/a/b"), { "B", "a10", "a9", "z" })
 end
 
-function TestSys.test_clocks_and_process()
+function TestSys.test_the_nearest_of_a_list_of_names()
   lu.assertEquals(core.nearest("blok", { "block", "grid" }), "block")
   lu.assertNil(core.nearest("blok", {}))
   for _, names in ipairs { 7, { 1 }, { "block", {} } } do
-    lu.assertFalse((pcall(core.nearest, "blok", names)))
+    assertRaises("invalid", "list of names", core.nearest, "blok", names)
   end
+end
+
+function TestSys.test_clocks_and_process()
   local before = core.now()
   lu.assertTrue(core.now() >= before)
   lu.assertStrMatches(core.utc(), "%d%d%d%d%-%d%d%-%d%dT%d%d:%d%d:%d%dZ")

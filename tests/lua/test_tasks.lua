@@ -1,67 +1,8 @@
--- Every task of the catalogue refuses what computes nothing: outputs that were never written, all
--- zero, all one, or copies of an input. And the graphs of graph/bfs are what the task says.
+-- What the task files themselves promise: the graphs of graph/bfs, and the 200 configurations of
+-- matmul/f32. That every task refuses wrong results is shown by test_damage.
 local lu = require "luaunit"
 local pg = require "perigee"
-local case = require "perigee.case"
-local catalogue = require "perigee.catalogue"
-local validate = require "perigee.validate"
-
-local POISON = 0x7fa12345
-
--- What came back when a candidate wrote `fill(buffer, array)` into every output.
-local function judge(one, fill)
-  local arrays = {}
-  for _, buffer in ipairs(one.list) do
-    if buffer.role == "state" then arrays[buffer.name] = one.io[buffer.name]:copy() end
-    if buffer.role == "output" then
-      arrays[buffer.name] = pg.array(buffer.dtype, buffer.shape)
-      fill(buffer, arrays[buffer.name])
-    end
-  end
-  return validate.run(one, arrays, POISON)
-end
-
-local function unwritten(_, array)
-  local pattern = string.pack("<I4", POISON):rep(array.nbytes // 4 + 1):sub(1, array.nbytes)
-  array:copy_from(pg.from_bytes(array.dtype, array.shape, pattern))
-end
-
-local function copy_of(input)
-  return function(buffer, array)
-    if input.dtype == buffer.dtype_name and input.count == array.count then
-      array:copy_from(input:reshape(array.shape))
-    end
-  end
-end
-
-local function refuses(task, one, what, fill)
-  local result = judge(one, fill)
-  lu.assertFalse(result.ok, ("%s accepts %s"):format(task.name, what))
-  return result
-end
-
-local function check(task)
-  local cell = task.cells[1]
-  local one = case.make(task, task:resolve { purpose = "sim", cell = cell }, 5)
-  local result = refuses(task, one, "unwritten output", unwritten)
-  lu.assertEquals(result.verdict, "unwritten_output", task.name)
-  if not task.outputs then return end
-  refuses(task, one, "zeros", function() end)
-  refuses(task, one, "ones", function(_, array) if not array.struct then array:fill(1) end end)
-  for _, buffer in ipairs(one.list) do
-    if buffer.role == "input" then
-      refuses(task, one, "a copy of " .. buffer.name, copy_of(one.io[buffer.name]))
-    end
-  end
-end
-
-TestEveryTask = {}
-
-function TestEveryTask:test_what_computes_nothing_is_refused()
-  local tasks = catalogue.all()
-  lu.assertTrue(#tasks >= 47)
-  for _, task in ipairs(tasks) do check(task) end
-end
+local knobs = require "perigee.knobs"
 
 TestGraphs = {}
 
@@ -135,6 +76,15 @@ function TestGraphs:test_depths_are_shortest_ways()
     local depth = csr.depths(first, neighbour)
     for v = 0, n - 1 do lu.assertEquals(depth[v], want[v] or -1) end
   end
+end
+
+TestKnobs = {}
+
+function TestKnobs:test_matmul_has_200_configurations()
+  local task = pg.catalogue.find("matmul/f32")[1]
+  local tiled = task:select_impls({ "tiled" })[1]
+  local space = knobs.declare(tiled.knobs, tiled.where)
+  lu.assertEquals(#knobs.list(space, task:resolve { purpose = "default" }), 200)
 end
 
 os.exit(lu.LuaUnit.run())

@@ -85,7 +85,8 @@ local function run_task(session, item, how, options, line, keeper)
     keeper:add(rec, extra)
     status = common.worse(status, verdict.status(rec.verdict))
     if options.json then common.out(report.json(keeper:shown(rec, extra))) else view:add(rec) end
-    if not options.json and rec.counters and rec.counters.complete then
+    local counted = rec.counters and rec.counters.complete
+    if not options.json and counted and (#item.swept == 0 or options.annotate) then
       profile.counters(rec, common.out)
       if options.annotate then profile.annotate(rec, common.out) end
     end
