@@ -41,6 +41,22 @@ local function json(task)
   }
 end
 
+local IMPLS_WIDE = 28 -- columns; more names than fit are counted, `describe` has them all
+
+-- "naive, wide", or "cuda, cuda-ray and 9 more".
+local function impls_shown(task)
+  local names, shown = task:impl_names(), nil
+  for i, name in ipairs(names) do
+    local longer = shown and shown .. ", " .. name or name
+    local rest = #names - i
+    if #longer + (rest > 0 and #(" and %d more"):format(rest) or 0) > IMPLS_WIDE and shown then
+      return ("%s and %d more"):format(shown, #names - i + 1)
+    end
+    shown = longer
+  end
+  return shown or ""
+end
+
 local function print_table(tasks)
   if #tasks == 0 then
     common.out("no tasks; put a task file into ./tasks (see tasks/README.md)")
@@ -49,7 +65,7 @@ local function print_table(tasks)
   local rows = {}
   for i, task in ipairs(tasks) do
     rows[i] = { task.name, task.level, #task.cells > 0 and tostring(#task.cells) or "",
-      table.concat(task:impl_names(), ", "), task:summary() }
+      impls_shown(task), task:summary() }
   end
   common.out(columns.text({ { title = "task" }, { title = "level" },
     { title = "cells", right = true },
