@@ -104,8 +104,19 @@ struct sim_block {
   sim_block *next;               /* in the worker's list of resident or spare blocks */
 };
 
+/* A finding that the worker has made before, and how often since. */
+typedef struct sim_told {
+  pg_fault_kind kind;
+  int line, other_line;
+  uint64_t times;
+} sim_told;
+
+enum { SIM_TOLD = 8 };
+
 struct sim_worker {
   sim_launch *launch;
+  sim_told told[SIM_TOLD]; /* the newest ones, so that a frequent finding takes no lock */
+  uint32_t told_next;
   sim_hit *cache;             /* where each memory micro-op was last */
   sim_block *resident, *last; /* a queue: the head runs next */
   sim_block *spare;
@@ -213,7 +224,8 @@ void sim_find(sim_warp *w, const sim_op *op, int lane, uint64_t address, pg_faul
               const sim_other *other, const char *format, ...)
     __attribute__((format(printf, 7, 8)));
 void sim_find_note(sim_launch *launch, pg_fault_kind kind, const char *text);
-bool sim_fails(pg_fault_kind kind); /* a verdict, and not only worth knowing */
+void sim_find_end(const sim_worker *worker); /* how often it found what; others are done */
+bool sim_fails(pg_fault_kind kind);          /* a verdict, and not only worth knowing */
 /* A fault of a whole block or launch, with a list of where its warps stand. */
 void sim_fault_block(sim_block *b, pg_fault_kind kind, const char *what);
 

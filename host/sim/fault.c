@@ -235,6 +235,16 @@ static pg_fault *claim(sim_launch *l, pg_fault_kind kind, int a, int b, int *kno
   return NULL;
 }
 
+static void add_times(sim_launch *l, const sim_told *t) {
+  if (!t->times) return;
+  pthread_mutex_lock(&l->fault_lock);
+  for (int i = 0; i < l->findings->count; i++) {
+    pg_fault *f = &l->findings->list[i];
+    if (same_cause(f, t->kind, l->func->source->name, t->line, t->other_line)) f->times += t->times;
+  }
+  pthread_mutex_unlock(&l->fault_lock);
+}
+
 static void describe_other(pg_fault *f, text *t, const sim_launch *l, const sim_other *other,
                            uint64_t address) {
   uint32_t block = other->thread >> 10, thread = other->thread & 1023;
@@ -275,11 +285,30 @@ static void describe(pg_fault *f, sim_warp *w, const sim_op *op, int lane, uint6
   add(&t, "\n  instruction: %s (PTX line %d)", f->instruction, f->ptx_line);
 }
 
+/* Counts a finding that the worker remembers; else remembers it. */
+static bool told_before(sim_worker *worker, pg_fault_kind kind, int line, int other_line) {
+  for (int i = 0; i < SIM_TOLD; i++) {
+    sim_told *t = &worker->told[i];
+    if (t->kind != kind || t->line != line || t->other_line != other_line) continue;
+    t->times++;
+    return true;
+  }
+  sim_told *t = &worker->told[worker->told_next++ % SIM_TOLD];
+  add_times(worker->launch, t);
+  *t = (sim_told){kind, line, other_line, 0};
+  return false;
+}
+
+void sim_find_end(const sim_worker *worker) {
+  for (int i = 0; i < SIM_TOLD; i++) add_times(worker->launch, &worker->told[i]);
+}
+
 void sim_find(sim_warp *w, const sim_op *op, int lane, uint64_t address, pg_fault_kind kind,
               const sim_other *other, const char *format, ...) {
   sim_launch *launch = w->launch;
   const ptx_instr *instr = source_of(w->frame->func, op);
   int line = instr ? instr->line : 0, other_line = other ? other->instr->line : 0, index;
+  if (told_before(w->worker, kind, line, other_line)) return;
   pthread_mutex_lock(&launch->fault_lock);
   pg_fault *f = claim(launch, kind, line, other_line, &index);
   if (f) {

@@ -367,6 +367,7 @@ pg_code sim_run(sim_launch *l, pg_error *error) {
   for (int i = 0; i < l->worker_count; i++) {
     sim_worker *w = &l->workers[i];
     if (w->started) pthread_join(w->thread, NULL);
+    sim_find_end(w);
     free_list(w->resident);
     free_list(w->spare);
     for (size_t k = 0; w->spare_frames && k < l->func->program->callee_count; k++)

@@ -242,10 +242,24 @@ static void test_atomics_and_volatile_accesses_are_no_false_alarm(void **state) 
   agree(2, 5, true);
 }
 
+/* 64 threads store their numbers to one word: all but the first meet the one before. */
+static void test_a_cause_is_reported_once_with_its_number(void **state) {
+  (void)state;
+  pg_fault list[PG_FINDING_MAX];
+  sim_open(PG_SIM_CHECK, 1, NULL);
+  sim_load(".visible .entry all(.param .u64 p_to) { .reg .b32 %r<2>; .reg .b64 %rd<2>;\n"
+           "ld.param.u64 %rd1, [p_to]; mov.u32 %r1, %tid.x; st.global.u32 [%rd1], %r1; ret; }\n");
+  assert_int_equal(launch("all", 1, 64, 0, with(1, put(NULL, 4, "to"))), PG_LAUNCH);
+  assert_int_equal(ops()->findings(sim.device, list, PG_FINDING_MAX, true), 1);
+  assert_int_equal(list[0].times, 63);
+  sim_close(NULL);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_races_are_found_and_nothing_else),
       cmocka_unit_test(test_atomics_and_volatile_accesses_are_no_false_alarm),
+      cmocka_unit_test(test_a_cause_is_reported_once_with_its_number),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
