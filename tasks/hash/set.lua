@@ -117,6 +117,39 @@ local function impls(name)
   }
 end
 
+-- Keys in bins by region of the table, then bin after bin.
+local BINS = 256
+
+local function capacity(p) return p.n // BINS * 17 // 16 + 64 end
+
+local function partitioned(p)
+  local room = capacity(p)
+  return {
+    { memset = "taken" },
+    {
+      kernel = "partition_" .. p.probing, grid = (p.n + 4095) // 4096, block = BINS,
+      args = { "keys", "table", "binned", "taken", "n", "slots", room },
+    },
+    {
+      kernel = "insert_" .. p.probing, grid = BINS * ((room + 1023) // 1024), block = 256,
+      args = { "table", "binned", "taken", "slots", room },
+    },
+  }
+end
+
+local insert_impls = impls "insert"
+insert_impls.partitioned = {
+  "cuda", "kernels/hash/insert_partitioned.cu",
+  doc = "keys sorted by region of the table first, regions stay in L2",
+  only = { probing = { "linear", "bucket" } },
+  launch = partitioned,
+  scratch = function(p)
+    return {
+      binned = { dtype = "u64", n = BINS * capacity(p) }, taken = { dtype = "u32", n = BINS },
+    }
+  end,
+}
+
 local insert = pg.task {
   name = "hash/insert",
   doc = "Insert n 64-bit keys into an empty hash table, each once.\n\n" .. TABLE .. "\n" .. KEYS
@@ -137,7 +170,7 @@ local insert = pg.task {
   validate = judged,
   own_layout = true,
   work = function(p) return { bytes = 8 * p.n + 32 * sectors(p), items = p.n } end,
-  impls = impls "insert",
+  impls = insert_impls,
 }
 
 local find = pg.task {
@@ -169,8 +202,8 @@ local find = pg.task {
 
 local count = pg.task {
   name = "hash/count",
-  doc = "Count how often each of n 64-bit keys occurs.\n\nThe keys go into an empty hash table, each"
-    .. " once, and counts[s] becomes how often the key of\nslot s occurs, 0 for an empty slot."
+  doc = "Count how often each of n 64-bit keys occurs.\n\nThe keys go into an empty hash table,"
+    .. " each once, and counts[s] becomes how often the key of\nslot s occurs, 0 for an empty slot."
     .. "\n\n" .. TABLE .. "\n" .. KEYS,
   params = params({ "linear", "bucket" }, { "zipf", "duplicates", "uniform" }),
   derive = derive "count",
