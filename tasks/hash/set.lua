@@ -104,51 +104,49 @@ local function judged(ctx)
   return ctx:pass("table", ("%d keys, each once"):format(p.ids))
 end
 
-local function impls(name)
+-- Keys in bins by region of the table first, then bin after bin.
+local function partitioned(name, counts)
+  local args = { "binned", "table", "n", "slots" }
+  if counts then table.insert(args, 3, counts) end
+  return function(p)
+    local tiles = (p.n + 4095) // 4096
+    local last = per_thread(name, 4)(p)[1]
+    last.args = args
+    return {
+      { memset = "bins" },
+      {
+        kernel = "partition_count", grid = math.min(tiles, 1056), block = 256,
+        args = { "keys", "bins", "n" },
+      },
+      { kernel = "partition_begin", grid = 1, block = 256, args = { "bins" } },
+      {
+        kernel = "partition_move", grid = tiles, block = 256,
+        args = { "keys", "binned", "bins", "n" },
+      },
+      last,
+    }
+  end
+end
+
+local function impls(name, counts)
+  local flight = ("kernels/hash/%s_flight.cu"):format(name)
   return {
     naive = {
       "cuda", ("kernels/hash/%s.cu"):format(name), doc = "one key a thread, slot after slot",
     },
     flight = {
-      "cuda", ("kernels/hash/%s_flight.cu"):format(name),
+      "cuda", flight,
       doc = "4 keys in flight a thread, sectors read whole",
       launch = per_thread(name, 4),
     },
+    partitioned = name ~= "find" and {
+      "cuda", flight, doc = "flight, with keys sorted by region of the table first",
+      only = { probing = { "linear", "bucket" } },
+      launch = partitioned(name, counts),
+      scratch = { binned = { dtype = "u64", n = "n" }, bins = { dtype = "u32", n = 256 } },
+    } or nil,
   }
 end
-
--- Keys in bins by region of the table, then bin after bin.
-local BINS = 256
-
-local function capacity(p) return p.n // BINS * 17 // 16 + 64 end
-
-local function partitioned(p)
-  local room = capacity(p)
-  return {
-    { memset = "taken" },
-    {
-      kernel = "partition_" .. p.probing, grid = (p.n + 4095) // 4096, block = BINS,
-      args = { "keys", "table", "binned", "taken", "n", "slots", room },
-    },
-    {
-      kernel = "insert_" .. p.probing, grid = BINS * ((room + 1023) // 1024), block = 256,
-      args = { "table", "binned", "taken", "slots", room },
-    },
-  }
-end
-
-local insert_impls = impls "insert"
-insert_impls.partitioned = {
-  "cuda", "kernels/hash/insert_partitioned.cu",
-  doc = "keys sorted by region of the table first, regions stay in L2",
-  only = { probing = { "linear", "bucket" } },
-  launch = partitioned,
-  scratch = function(p)
-    return {
-      binned = { dtype = "u64", n = BINS * capacity(p) }, taken = { dtype = "u32", n = BINS },
-    }
-  end,
-}
 
 local insert = pg.task {
   name = "hash/insert",
@@ -170,7 +168,7 @@ local insert = pg.task {
   validate = judged,
   own_layout = true,
   work = function(p) return { bytes = 8 * p.n + 32 * sectors(p), items = p.n } end,
-  impls = insert_impls,
+  impls = impls "insert",
 }
 
 local find = pg.task {
@@ -225,7 +223,7 @@ local count = pg.task {
     local counters = 32 * math.min(p.ids, p.slots // 8)
     return { bytes = 8 * p.n + 32 * sectors(p) + counters, items = p.n }
   end,
-  impls = impls "count",
+  impls = impls("count", "counts"),
 }
 
 return { insert, find, count }
