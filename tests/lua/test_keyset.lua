@@ -2,6 +2,7 @@
 -- what the tasks say, followed here word by word, and what is wrong with a table is found.
 local lu = require "luaunit"
 local pg = require "perigee"
+local core = require "perigee.core"
 local keyset = require "hash.keyset"
 
 local EMPTY = -1 -- all bits set
@@ -174,6 +175,22 @@ function TestKeyset:test_bad_arguments_are_said()
   lu.assertStrContains(judge(0, 8), "2^32 - 1")
   lu.assertStrContains(judge(4, 8, pg.array("u32", 4)), "one count a slot")
   lu.assertFalse((pcall(keyset.keys, 1, 4, 4, "other")))
+end
+
+-- One with a layout of its own, one that does not claim slots, one whose table nobody could search.
+function TestKeyset:test_candidates()
+  if not core.compiler_info() then lu.skip("no NVRTC on this machine") end
+  local want = {
+    mirrored = { "passed", "" }, ["unclaimed.cu"] = { "wrong_result", "missing" },
+    ["anywhere.cu"] = { "wrong_result", "would not be found" },
+  }
+  local task = pg.catalogue.find("hash/insert")[1]
+  for name, expected in pairs(want) do
+    local rec = pg.check(task, "tests/candidates/hash/" .. name,
+      { device = "sim", seed = 3 })
+    lu.assertEquals(rec.verdict, expected[1], rec.reason)
+    lu.assertStrContains(rec.reason or "", expected[2])
+  end
 end
 
 os.exit(lu.LuaUnit.run())
