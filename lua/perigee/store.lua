@@ -58,8 +58,9 @@ local function number_of(db, pragma)
 end
 
 local function check_version(db, path)
-  local application, version = number_of(db, "application_id"), number_of(db, "user_version")
+  -- The tables first: another process may be making them together with the two numbers just now.
   local tables = first(db, "SELECT count(*) AS n FROM sqlite_schema").n
+  local application, version = number_of(db, "application_id"), number_of(db, "user_version")
   if application ~= APPLICATION and tables > 0 then
     core.error("invalid", "this SQLite file is not a results store", "name another", path)
   end
