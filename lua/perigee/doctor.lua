@@ -4,6 +4,8 @@
 
 local core = require "perigee.core"
 local catalogue = require "perigee.catalogue"
+local ceilings = require "perigee.ceilings"
+local device = require "perigee.device"
 local errors = require "perigee.errors"
 local files = require "perigee.files"
 local runner = require "perigee.runner"
@@ -32,6 +34,41 @@ local function describe_gpu(info)
     info.cc_major, info.cc_minor, info.multiprocessors, units.bytes(info.memory_bytes), info.driver)
 end
 
+-- What a GPU was measured to do, in a line; where the driver is another by now, that is said.
+local function summary(known, info)
+  local parts = {}
+  local function add(key, text)
+    if known[key] then parts[#parts + 1] = text:format(known[key]) end
+  end
+  add("copy", "copy %.0f GB/s")
+  add("f32", "fp32 %.0f Gflop/s")
+  add("random_reads", "random reads %.1f G/s")
+  add("launch_us", "launch %.1f us")
+  parts[#parts + 1] = "measured " .. known.at:sub(1, 10)
+  if known.driver ~= info.driver then parts[#parts + 1] = "with driver " .. known.driver end
+  return table.concat(parts, ", ")
+end
+
+local function measured(info)
+  local known, why = ceilings.load(info.name)
+  if known then
+    return { name = "ceilings", ok = true, text = summary(known, info), ceilings = known }
+  end
+  return { name = "ceilings", ok = true, missing = true, text = why or "not measured",
+    fix = "perigee doctor --measure: results are then shown as a share of the limit" }
+end
+
+--- Measure the ceilings of a device and store them.
+-- @tparam string spec its name
+-- @tparam function progress called with what is being done
+-- @treturn table the ceilings @treturn string the file
+-- @raise "unsupported" for a simulator, "environment" when there is no such GPU
+function doctor.measure(spec, progress)
+  local dev <close> = device.open(spec)
+  local found = require "perigee.ceilings_measure"(dev, progress)
+  return found, ceilings.save(found)
+end
+
 local function gpus(findings)
   local count, why = core.cuda_count()
   if count == 0 then
@@ -44,6 +81,7 @@ local function gpus(findings)
     local spec = ("cuda:%d"):format(i)
     local ok, info = probe(spec)
     findings[#findings + 1] = finding(spec, ok, info, describe_gpu)
+    if ok then findings[#findings + 1] = measured(info) end
   end
 end
 

@@ -137,6 +137,10 @@ function explain.timed_legend(rec, base)
   if rec.efficiency and rec.efficiency.compute and not rec.efficiency.bandwidth then
     lines[#lines + 1] = "Gflop/s       compulsory operations over the median"
   end
+  if rec.efficiency and rec.efficiency.of_limit then
+    lines[#lines + 1] = "of limit      share of what this GPU was measured to do (perigee doctor "
+      .. "--measure)"
+  end
   if base then
     lines[#lines + 1] = ("vs %-10s how many times faster than %s in this run"):format(base, base)
   end

@@ -100,6 +100,14 @@ function files.cache(name)
   return home and home:sub(1, 1) == "/" and files.join(home, ".cache/perigee/" .. name) or nil
 end
 
+--- A path in the folder of what is kept for the user: $XDG_DATA_HOME/perigee, else
+-- ~/.local/share/perigee.
+function files.data(name)
+  local data = os.getenv "XDG_DATA_HOME"
+  if not data or data == "" then data = (os.getenv "HOME" or ".") .. "/.local/share" end
+  return files.join(data, "perigee/" .. name)
+end
+
 --- A path as short as it can be shown: relative to the home or the current folder when it lies
 -- inside.
 function files.shown(path)

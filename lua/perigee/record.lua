@@ -3,6 +3,7 @@
 -- @module perigee.record
 
 local core = require "perigee.core"
+local ceilings = require "perigee.ceilings"
 local files = require "perigee.files"
 local impl = require "perigee.impl"
 local sources = require "perigee.sources"
@@ -19,13 +20,29 @@ local function ptx_version(ptx)
   return version and ("%s, %s"):format(version, target or "?") or nil
 end
 
--- Compulsory work per second. No ceiling is known yet, so of_limit stays out.
-local function efficiency(work, time)
+-- The ceilings of the session's GPU, read once; false when they were never measured.
+local function known_ceilings(session)
+  if session.ceilings == nil then
+    local info = session.info
+    session.ceilings = info and info.name and ceilings.load(info.name) or false
+  end
+  return session.ceilings
+end
+
+-- Compulsory work per second, and its share of what this GPU can do where that is known.
+local function efficiency(arm, session)
+  local time, work = arm.time, arm.case:work()
   if not time or time.median_us <= 0 then return nil end
-  return {
+  local result = {
     bandwidth = work.bytes and work.bytes / time.median_us * 1e-3 or nil, -- GB/s
     compute = work.flops and work.flops / time.median_us * 1e-3 or nil, -- Gflop/s
   }
+  local known = known_ceilings(session)
+  if known then
+    result.of_limit, result.limit = ceilings.share(result, known,
+      { case = arm.case, method = time.method, l2_bytes = session.info.l2_bytes })
+  end
+  return result
 end
 
 -- -1 stands for what the device cannot tell.
@@ -109,10 +126,11 @@ local function flag_export(rec)
 end
 
 -- A failed verdict carries no time; the simulator's wall time never stands where a GPU's does.
-local function add_success(rec, arm, gpu_clock)
+local function add_success(rec, arm, session)
+  local gpu_clock = session.info and session.info.gpu_clock
   rec.verdict, rec.findings = "passed", list(arm.findings)
   rec.time, rec.speedup, rec.speedup_ci95 = arm.time, arm.speedup, arm.speedup_ci95
-  rec.efficiency = efficiency(rec.work, arm.time)
+  rec.efficiency = efficiency(arm, session)
   rec.counters, rec.export_us = arm.counters, arm.export_us
   if arm.profile then rec.lines, rec.hot_addresses = arm.profile.lines, arm.profile.hot end
   if not gpu_clock then rec.sim_wall_us = arm.wall_us end
@@ -157,7 +175,7 @@ function record.of(arm, session)
   if arm.failure then
     add_failure(rec, arm)
   else
-    add_success(rec, arm, session.info and session.info.gpu_clock)
+    add_success(rec, arm, session)
   end
   return rec, extra
 end

@@ -99,6 +99,11 @@ local function timed_columns(rec, base)
       return r.efficiency and r.efficiency.compute and units.rate(r.efficiency.compute)
     end }
   end
+  if rec.efficiency and rec.efficiency.of_limit then
+    list[#list + 1] = { title = "of limit", width = 8, right = true, value = function(r)
+      return r.efficiency and r.efficiency.of_limit and units.percent(r.efficiency.of_limit)
+    end }
+  end
   if base then
     list[#list + 1] = { title = "vs " .. base, width = 6, right = true, value = speedup }
   end
@@ -315,6 +320,11 @@ local function time_lines(rec, add)
       dropped > 0 and (", %d dropped (the GPU was throttled)"):format(dropped) or ""))
     local rate = rec.efficiency and rec.efficiency.bandwidth
     if rate then add("bandwidth", units.rate(rate) .. " GB/s of compulsory traffic") end
+    local share = rec.efficiency and rec.efficiency.of_limit
+    if share then
+      add("of limit", ("%s of the %s that doctor --measure found"):format(units.percent(share),
+        rec.efficiency.limit))
+    end
   elseif rec.sim_wall_us then
     add("sim time",
       units.time(rec.sim_wall_us) .. " on this computer's simulator: says nothing about a GPU")

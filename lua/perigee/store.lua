@@ -42,9 +42,7 @@ CREATE INDEX records_source ON records(source_sha);
 function store.path(given)
   local named = given or os.getenv("PERIGEE_DB")
   if named and named ~= "" then return named, true end
-  local data = os.getenv("XDG_DATA_HOME")
-  if not data or data == "" then data = (os.getenv("HOME") or ".") .. "/.local/share" end
-  return data .. "/perigee/results.db", false
+  return files.data("results.db"), false
 end
 
 -- The first row, or nil.

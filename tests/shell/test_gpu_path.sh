@@ -19,6 +19,8 @@ out=$(on_shim "$build/perigee" check vector/saxpy tests/candidates/saxpy/right.c
 check "a right candidate is timed by the GPU's clock" "$out" "*passed*time *interval*status 0"
 out=$(on_shim "$build/perigee" doctor)
 check "doctor names the GPU and its driver" "$out" "*cuda:0*simulated GPU*999.0 (CUDA 13.0)*"
+out=$(on_shim tests/gpu/run ceilings)
+check "doctor --measure, and what is done with what it found" "$out" "* 0 failed*status 0"
 out=$(on_shim "$build/perigee" check vector/saxpy tests/candidates/saxpy/right.cu --device cuda:1)
 check "a GPU that is not there" "$out" "*cuda:1 does not exist: CUDA sees 1 GPU*status 3"
 folder=$(mktemp -d)
