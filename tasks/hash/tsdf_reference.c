@@ -263,6 +263,41 @@ static int model_volume(lua_State *L) {
   return 2;
 }
 
+/* The weight that the points of one block's voxels bring; of the first such voxel only when
+ * `single`. */
+static void block_weights(const tsdf_model *model, uint32_t block, bool single, float *weight) {
+  const uint32_t *first = model->first + (size_t)block * TSDF_BLOCK_VOXELS;
+  bool done = false;
+  for (int v = 0; v < TSDF_BLOCK_VOXELS && !(single && done); ++v) {
+    for (uint32_t at = first[v]; at < first[v + 1]; ++at)
+      weight[v] += model->in.weights[model->records[at] >> 1];
+    done = weight[v] > 0;
+  }
+}
+
+/* model:weights{weight=f32[places][512], keep=u8[blocks]}: adds what the points bring to the volume
+ * of volume{every=true}; keep of a block is 0: nothing, 1: all, 2: a single voxel. Places without a
+ * block stay as they are. */
+static int model_weights(lua_State *L) {
+  const tsdf_model *model = check_model(L);
+  luaL_checktype(L, 2, LUA_TTABLE);
+  pg_array *weight = need_array(L, 2, "weight", PG_F32, -1);
+  const pg_array *keep = need_array(L, 2, "keep", PG_U8, -1);
+  if (!model->in.sums || model->in.initial || keep->count > model->map.count ||
+      keep->count > weight->count / TSDF_BLOCK_VOXELS) {
+    pg_error error = {0};
+    tsdf_fail(&error, PG_INVALID,
+              "weights need a model with weights, of an empty volume, and room for its blocks");
+    return pg_lua_raise(L, &error);
+  }
+  const uint8_t *kept = keep->data;
+  for (uint32_t b = 0; b < keep->count; ++b) {
+    float *voxels = (float *)weight->data + (size_t)b * TSDF_BLOCK_VOXELS;
+    if (kept[b]) block_weights(model, b, kept[b] == 2, voxels);
+  }
+  return 0;
+}
+
 /* ---- judging ---- */
 
 static void push_checks(lua_State *L, const tsdf_report *report) {
@@ -374,8 +409,11 @@ static int model_verify(lua_State *L) {
 }
 
 PG_API int luaopen_hash_tsdf_reference(lua_State *L) {
-  static const luaL_Reg methods[] = {
-      {"facts", model_facts}, {"volume", model_volume}, {"verify", model_verify}, {NULL, NULL}};
+  static const luaL_Reg methods[] = {{"facts", model_facts},
+                                     {"volume", model_volume},
+                                     {"weights", model_weights},
+                                     {"verify", model_verify},
+                                     {NULL, NULL}};
   static const luaL_Reg functions[] = {{"sphere", sphere},   {"plane", plane},
                                        {"scale", scale},     {"displace", displace},
                                        {"model", model_new}, {NULL, NULL}};
