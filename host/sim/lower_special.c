@@ -86,12 +86,14 @@ static bool lower_nothing(lowering *l, const ptx_instr *instr) {
 
 /* ---- barriers ---- */
 
-static bool barrier_number(lowering *l, const ptx_operand *o, uint64_t *number) {
-  if (o->kind == PTX_OP_INT && o->bits < 16) {
-    *number = o->bits;
-    return true;
+/* A number that is known now, or the slot of the register that holds it. */
+static bool barrier_number(lowering *l, const ptx_operand *o, uint64_t *number, uint32_t *slot) {
+  if (o->kind != PTX_OP_INT) {
+    *slot = lower_source(l, o, '4');
+    return !l->code;
   }
-  return lower_unsupported(l, "a barrier whose number is not a constant from 0 to 15");
+  *number = o->bits;
+  return o->bits < 16 || lower_unsupported(l, "barriers are numbered from 0 to 15");
 }
 
 /* Whole warps must arrive together. */
@@ -103,9 +105,9 @@ static bool is_aligned(const ptx_instr *instr) {
 static bool lower_bar_red(lowering *l, const ptx_instr *instr) {
   if (!lower_operands(l, 3, 4)) return false;
   bool popc = lower_has(instr, "popc");
-  uint32_t wide, count = 0;
+  uint32_t wide, count = 0, slot = 0;
   uint64_t number = 0;
-  if (!barrier_number(l, &instr->operands[1], &number)) return false;
+  if (!barrier_number(l, &instr->operands[1], &number, &slot)) return false;
   int last = instr->operand_count - 1;
   if (last == 3) count = lower_source(l, &instr->operands[2], '4');
   uint32_t p = lower_source(l, &instr->operands[last], 'p');
@@ -113,6 +115,7 @@ static bool lower_bar_red(lowering *l, const ptx_instr *instr) {
   sim_op *op = lower_emit(l, sim_op_barrier);
   op->d = d;
   op->narrow = is_aligned(instr);
+  op->a = slot;
   op->b = p;
   op->c = count;
   op->imm = number;
@@ -132,9 +135,11 @@ static bool lower_bar(lowering *l, const ptx_instr *instr) {
   if (lower_has(instr, "cluster")) return lower_unsupported(l, "clusters");
   if (!lower_operands(l, 1, 2)) return false;
   uint64_t number = 0;
-  if (!barrier_number(l, &instr->operands[0], &number)) return false;
+  uint32_t slot = 0;
+  if (!barrier_number(l, &instr->operands[0], &number, &slot)) return false;
   uint32_t count = instr->operand_count == 2 ? lower_source(l, &instr->operands[1], '4') : 0;
   sim_op *op = lower_emit(l, lower_has(instr, "arrive") ? sim_op_arrive : sim_op_barrier);
+  op->a = slot;
   op->c = count;
   op->narrow = is_aligned(instr);
   op->imm = number;

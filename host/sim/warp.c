@@ -196,16 +196,16 @@ const sim_op *sim_leave(sim_warp *w, uint32_t lanes, const sim_op *next) {
   return sim_pick(w, false);
 }
 
-/* Lanes of the running group that name the same members as its first one. */
-static uint32_t same_members(const sim_warp *w, const uint32_t members[SIM_LANES]) {
-  uint32_t first = members[__builtin_ctz(w->mask)], same = 0;
-  for (int i = 0; i < SIM_LANES; i++) same |= (uint32_t)(members[i] == first) << i;
+/* Lanes of the running group whose value (members, a barrier's number) is that of its first one. */
+static uint32_t same_value(const sim_warp *w, const uint32_t values[SIM_LANES]) {
+  uint32_t first = values[__builtin_ctz(w->mask)], same = 0;
+  for (int i = 0; i < SIM_LANES; i++) same |= (uint32_t)(values[i] == first) << i;
   return same & w->mask;
 }
 
 bool sim_converged(sim_warp *w, const sim_op *op, const uint32_t members[SIM_LANES],
                    const sim_op **next) {
-  uint32_t member = members[__builtin_ctz(w->mask)], same = same_members(w, members);
+  uint32_t member = members[__builtin_ctz(w->mask)], same = same_value(w, members);
   if (same == w->mask && !(member & w->live & ~w->mask)) return true;
   if (same != w->mask)
     w->groups[w->group_count++] = (sim_group){.pc = op, .frame = w->frame, .mask = w->mask & ~same};
@@ -262,12 +262,31 @@ void sim_release_if_complete(sim_block *b, uint32_t id) {
   b->open &= ~(1u << id);
 }
 
+/* The barrier that the running group is at; lanes that name another one come back to `op` later.
+ * SIM_BARRIERS when there is none of that number. */
+static uint32_t barrier_of(sim_warp *w, const sim_op *op) {
+  if (!op->a) return (uint32_t)op->imm;
+  const uint32_t *numbers = (const uint32_t *)(w->regs + op->a);
+  uint32_t first = (uint32_t)__builtin_ctz(w->mask), same = same_value(w, numbers);
+  if (numbers[first] >= SIM_BARRIERS) {
+    sim_fault(w, op, PG_FAULT_OTHER, (int)first, 0, "barrier %u: they are numbered from 0 to %d",
+              numbers[first], SIM_BARRIERS - 1);
+    return SIM_BARRIERS;
+  }
+  if (same != w->mask) {
+    w->groups[w->group_count++] = (sim_group){.pc = op, .frame = w->frame, .mask = w->mask & ~same};
+    w->groups[w->current].mask = w->mask = same;
+  }
+  return numbers[first];
+}
+
 /* Barriers count whole warps in `bar.sync a, b`; threads here, which is the same for legal
  * programs. */
 const sim_op *sim_arrive_at(sim_warp *w, const sim_op *op, bool wait) {
   sim_block *b = w->block;
+  uint32_t id = barrier_of(w, op);
+  if (id == SIM_BARRIERS) return NULL;
   sim_group *g = &w->groups[w->current];
-  uint32_t id = (uint32_t)op->imm;
   sim_barrier *bar = &b->barriers[id];
   bar->arrived += (uint32_t)__builtin_popcount(w->mask);
   b->open |= 1u << id;

@@ -105,9 +105,53 @@ static void wide_compare_and_swap(void **state) {
   assert_true(pair[1] == (uint64_t)7 - 3 * 6 * 96);
 }
 
+/* The number of a barrier may be in a register, as inline assembly has it: pairs of warps meet at
+ * barriers 3 and 4, and each reads what its partner wrote, which is ordered by that alone. */
+static void numbers_in_registers(void **state) {
+  (void)state;
+  sim_load(".entry k(.param .u64 out) {\n"
+           ".reg .u32 %t, %n, %c, %at, %v; .reg .u64 %o, %a; .shared .align 4 .u32 x[128];\n"
+           "mov.u32 %t, %tid.x; shl.b32 %at, %t, 2; mov.u32 %v, x; add.u32 %v, %v, %at;\n"
+           "st.shared.u32 [%v], %t; mov.u32 %c, 64;\n"
+           "shr.u32 %n, %t, 6; add.u32 %n, %n, 3; bar.sync %n, %c;\n"
+           "xor.b32 %at, %at, 128; mov.u32 %v, x; add.u32 %v, %v, %at; ld.shared.u32 %v, [%v];\n"
+           "ld.param.u64 %o, [out]; mul.wide.u32 %a, %t, 4; add.u64 %o, %o, %a;\n"
+           "st.global.u32 [%o], %v; ret; }\n");
+  uint32_t out[128];
+  pg_ptr at = put(NULL, sizeof out, "out");
+  ok(launch("k", 1, 128, 0, with(1, at)));
+  get(out, at, sizeof out);
+  for (uint32_t i = 0; i < 128; i++) assert_int_equal(out[i], i ^ 32);
+}
+
+#define LANES_APART(opcode)                                                             \
+  ".entry k() { .reg .u32 %n, %c; mov.u32 %n, %laneid; and.b32 %n, %n, 1; mov.u32 %c, " \
+  "32;\n" opcode " %n, %c; ret; }\n"
+
+/* Lanes of one warp at two barriers: each has half of two warps; not for bar, which whole warps
+ * must execute. */
+static void lanes_at_two_barriers(void **state) {
+  (void)state;
+  sim_load(LANES_APART("barrier.sync"));
+  ok(launch("k", 1, 64, 0, with(0)));
+  sim_load(LANES_APART("bar.sync"));
+  assert_int_equal(launch("k", 1, 64, 0, with(0)), PG_LAUNCH);
+  assert_int_equal(fault().kind, PG_FAULT_DIVERGENCE);
+}
+
+static void barrier_sixteen(void **state) {
+  (void)state;
+  sim_load(".entry k() { .reg .u32 %n; mov.u32 %n, 16; bar.sync %n; ret; }\n");
+  assert_int_equal(launch("k", 1, 32, 0, with(0)), PG_LAUNCH);
+  assert_non_null(strstr(fault().text, "barrier 16: they are numbered from 0 to 15"));
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
 #define TEST(name, open) cmocka_unit_test_setup_teardown(name, open, sim_close)
+      TEST(numbers_in_registers, open_empty_check),
+      TEST(lanes_at_two_barriers, open_empty_check),
+      TEST(barrier_sixteen, open_empty_check),
       TEST(hand_over, open_plain),
       TEST(copies, open_plain),
       TEST(hand_over, open_check),
