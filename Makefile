@@ -229,6 +229,9 @@ dist: build $(GPUTESTS) ## relocatable folder in dist/ for a machine with nothin
 	@CC="$(CC)" NVRTC=$(NVRTC) .ci/dist $(BUILD) dist/perigee-$(VERSION)-$(ARCH)
 
 SHARE = $(DESTDIR)$(PREFIX)/share/perigee
+# What `perigee completion` prints, and where each is looked for.
+PRINTED = man:man/man1/perigee.1 bash:bash-completion/completions/perigee zsh:zsh/site-functions/_perigee \
+          fish:fish/vendor_completions.d/perigee.fish
 
 .PHONY: install uninstall
 install: build uninstall ## into PREFIX (default /usr/local), below DESTDIR
@@ -236,9 +239,13 @@ install: build uninstall ## into PREFIX (default /usr/local), below DESTDIR
 	@mkdir -p $(SHARE)/lib
 	@cp -R lua kernels tasks validators examples $(SHARE)
 	@for module in $(MODULES); do install -D -m 755 $$module $(SHARE)/lib/$${module#$(BUILD)/lib/} || exit; done
+	@for item in $(PRINTED); do \
+	  file=$(DESTDIR)$(PREFIX)/share/$${item#*:}; mkdir -p "$${file%/*}" && \
+	  $(BUILD)/perigee completion "$${item%%:*}" >"$$file" || exit; \
+	done
 
 uninstall: ## what install put there
-	@rm -rf $(DESTDIR)$(PREFIX)/bin/perigee $(SHARE)
+	@rm -rf $(DESTDIR)$(PREFIX)/bin/perigee $(SHARE) $(foreach item,$(PRINTED),$(DESTDIR)$(PREFIX)/share/$(lastword $(subst :, ,$(item))))
 
 .PHONY: clean distclean
 .PHONY: kernels kernels-check

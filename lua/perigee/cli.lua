@@ -7,7 +7,8 @@ local suggest = require "perigee.suggest"
 
 local cli = {}
 
-local COMMANDS = {
+--- Every command: {name, what it does}.
+cli.COMMANDS = {
   { "run", "run implementations of tasks: compile, validate, time, compare" },
   { "check", "compile a candidate for a task, validate it, time it where a clock is meaningful" },
   { "tune", "search the knobs of an implementation for the fastest configuration" },
@@ -18,6 +19,7 @@ local COMMANDS = {
   { "describe", "everything one needs to write a candidate for a task" },
   { "new", "write a task or a validator to start from" },
   { "doctor", "what this machine has and lacks, with the fix" },
+  { "completion", "completion for a shell (bash, zsh, fish), or the manual page" },
 }
 
 local EXAMPLES = [[
@@ -32,13 +34,15 @@ exit status: 0 all passed, 1 a verdict failed, 2 bad usage, 3 the machine lacks 
 
 local function names()
   local list = {}
-  for i, command in ipairs(COMMANDS) do list[i] = command[1] end
+  for i, command in ipairs(cli.COMMANDS) do list[i] = command[1] end
   return list
 end
 
--- A parser with every command's name but only the wanted one's options: the others are not even
+--- A parser with every command's name but only the wanted one's options: the others are not even
 -- loaded.
-local function parser_for(wanted)
+-- @tparam[opt] string wanted a command
+-- @return argparse's parser, the command's module, and the command's own parser
+function cli.parser(wanted)
   local argparse = require "argparse"
   local parser = argparse("perigee",
     "GPU kernel lab: compiles, checks, times and explains kernels.")
@@ -46,25 +50,39 @@ local function parser_for(wanted)
   parser:flag("--version", "print the version and exit")
   parser:require_command(true)
   parser:command_target("command")
-  local module
-  for _, command in ipairs(COMMANDS) do
+  local module, wanted_parser
+  for _, command in ipairs(cli.COMMANDS) do
     local sub = parser:command(command[1], command[2])
     if command[1] == wanted then
       module = require("perigee.cli." .. wanted)
       module.configure(sub)
+      wanted_parser = sub
     end
   end
-  return parser, module
+  return parser, module, wanted_parser
 end
 
-local function usage_error(message, command)
+-- The nearest of the choices that a refused value was not one of; nil when none is near.
+local function nearest_choice(message, args)
+  local list = message:match("must be one of (.+)$")
+  if not list then return nil end
+  local choices = {}
+  for choice in list:gmatch "'([^']+)'" do choices[#choices + 1] = choice end
+  for _, given in ipairs(args) do
+    local value = given:match "^%-%-[^=]+=(.*)$" or given
+    local near = not suggest.has(choices, value) and core.nearest(value, choices)
+    if near then return ("did you mean '%s'?"):format(near) end
+  end
+end
+
+local function usage_error(message, command, args)
   local number = message:match("^unknown option '(%-[%d.][^']*)")
   if number then
     core.error("invalid", ("'%s' looks like an option"):format(number),
       ("a value that begins with '-' is joined to its option: --option=%s"):format(number))
   end
   local text, tip = message:match("^(.-)\n(.*)$")
-  core.error("invalid", text or message, tip or ("see perigee %s--help"):format(command and command
+  core.error("invalid", text or message, tip or nearest_choice(message, args) or ("see perigee %s--help"):format(command and command
     .. " " or ""))
 end
 
@@ -87,15 +105,18 @@ function cli.main(args)
   local first = args[1]
   if first == nil then return require("perigee.cli.repl").main() end
   if is_script(first) then return require("perigee.cli.script").main(args) end
+  if first == "completion" and args[2] == "--words" then
+    return require("perigee.cli.completion").words(cli, table.move(args, 3, #args, 1, {}))
+  end
   local known = false
   for _, name in ipairs(names()) do known = known or name == first end
   if not known and first:sub(1, 1) ~= "-" then
     core.error("invalid", ("unknown command '%s'"):format(first),
       suggest.hint(first, names(), "commands"))
   end
-  local parser, module = parser_for(known and first or nil)
+  local parser, module = cli.parser(known and first or nil)
   local ok, result = parser:pparse(args)
-  if not ok then usage_error(result, known and first or nil) end
+  if not ok then usage_error(result, known and first or nil, args) end
   if result.json then print = to_stderr end -- luacheck: ignore 121
   return module.main(result)
 end

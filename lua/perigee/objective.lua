@@ -3,30 +3,36 @@
 -- @module perigee.objective
 
 local core = require "perigee.core"
+local suggest = require "perigee.suggest"
 local units = require "perigee.units"
 
 local objective = {}
 
 local COUNTERS = { instructions = "warp_instructions" } -- short names
 
+-- What sim:profile counts; opening it costs a moment, running something that is in vain more.
+local function check_name(name)
+  local dev <close> = core.device "sim:profile"
+  local names = {}
+  for short in pairs(COUNTERS) do names[#names + 1] = short end
+  for key, count in pairs(dev:counters()) do
+    if type(count) == "number" then names[#names + 1] = key end
+  end
+  table.sort(names)
+  if not suggest.has(names, name) then
+    core.error("not_found", ("no counter '%s'"):format(name), suggest.hint(name, names, "counters"))
+  end
+end
+
 local function counter(name)
   local field = COUNTERS[name] or name
+  check_name(name)
   return {
     name = name, exact = true, title = name, text = units.count,
     of = function(rec)
       local counters = rec.verdict == "passed" and rec.counters
       if not counters or not counters.complete then return nil end
-      local value = counters[field]
-      if type(value) ~= "number" then
-        local names = {}
-        for key, count in pairs(counters) do
-          if type(count) == "number" then names[#names + 1] = key end
-        end
-        table.sort(names)
-        core.error("not_found", ("no counter '%s'"):format(name),
-          require("perigee.suggest").hint(name, names, "counters"))
-      end
-      return math.max(value, 1) -- ratios need more than nothing
+      return math.max(counters[field], 1) -- ratios need more than nothing
     end,
   }
 end
@@ -34,7 +40,7 @@ end
 --- @tparam[opt] string name "time", "instructions" or a counter of sim:profile
 -- @tparam string device resolved name
 -- @treturn table {name, title, exact, text = value in words, of = value of a record or nil}
--- @raise "invalid" when the device cannot tell it
+-- @raise "invalid" when the device cannot tell it, "not_found" with the nearest name
 function objective.new(name, device)
   local sim = device:match("^sim") ~= nil
   name = name or (sim and "instructions" or "time")
