@@ -82,7 +82,8 @@ local function usage_error(message, command, args)
       ("a value that begins with '-' is joined to its option: --option=%s"):format(number))
   end
   local text, tip = message:match("^(.-)\n(.*)$")
-  core.error("invalid", text or message, tip or nearest_choice(message, args) or ("see perigee %s--help"):format(command and command
+  core.error("invalid", text or message, tip or nearest_choice(message, args)
+    or ("see perigee %s--help"):format(command and command
     .. " " or ""))
 end
 
