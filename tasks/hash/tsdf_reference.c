@@ -6,6 +6,7 @@
 #include "bind/bind.h"
 #include "tsdf_reference/fail.h"
 #include "tsdf_reference/scene.h"
+#include "tsdf_reference/stencil.h"
 #include "tsdf_reference/verify.h"
 
 #define MODEL_META "hash.tsdf_model"
@@ -139,6 +140,46 @@ static int displace(lua_State *L) {
   float *p = points->data;
   const float *n = noise->data;
   for (size_t i = 0; i < points->count; ++i) p[i] = (float)(p[i] + n[i] * factor);
+  return 0;
+}
+
+/* ---- stencils ---- */
+
+/* neighbors{coord=i32[...][3], neighbor=i32[blocks][27]}: fills neighbor with the numbers of the
+ * blocks around each of the first blocks of coord; -1 where there is none. */
+static int neighbors(lua_State *L) {
+  luaL_checktype(L, 1, LUA_TTABLE);
+  pg_array *neighbor = need_array(L, 1, "neighbor", PG_I32, -1);
+  const pg_array *coord = need_array(L, 1, "coord", PG_I32, -1);
+  const size_t blocks = neighbor->count / TSDF_NEAR;
+  pg_error error = {0};
+  if (blocks > coord->count / 3 || blocks > INT32_MAX) {
+    tsdf_fail(&error, PG_RANGE, "%zu blocks, but coordinates of %zu", blocks, coord->count / 3);
+    return pg_lua_raise(L, &error);
+  }
+  if (tsdf_neighbors(coord->data, (uint32_t)blocks, neighbor->data, &error))
+    return pg_lua_raise(L, &error);
+  return 0;
+}
+
+/* stencil{field=f32[places][512], neighbor=i32[blocks][27], taps=7 or 27, sum=f64[blocks][512],
+ * magnitude=f64[blocks][512]}: fills the sums over neighbouring voxels and those of magnitudes. */
+static int stencil(lua_State *L) {
+  luaL_checktype(L, 1, LUA_TTABLE);
+  const pg_array *neighbor = need_array(L, 1, "neighbor", PG_I32, -1);
+  const size_t blocks = neighbor->count / TSDF_NEAR, voxels = blocks * TSDF_BLOCK_VOXELS;
+  const pg_array *field = need_array(L, 1, "field", PG_F32, -1);
+  pg_array *sum = need_array(L, 1, "sum", PG_F64, (int64_t)voxels);
+  pg_array *magnitude = need_array(L, 1, "magnitude", PG_F64, (int64_t)voxels);
+  const int64_t taps = integer_field(L, 1, "taps", 7, 27);
+  const int32_t *near = neighbor->data;
+  for (size_t i = 0; i < neighbor->count; ++i) {
+    if (near[i] < (int32_t)(field->count / TSDF_BLOCK_VOXELS)) continue;
+    pg_error error = {0};
+    tsdf_fail(&error, PG_RANGE, "neighbour %d of block %zu is not in the field", near[i], i / 27);
+    return pg_lua_raise(L, &error);
+  }
+  tsdf_stencil(field->data, near, (uint32_t)blocks, (int)taps, sum->data, magnitude->data);
   return 0;
 }
 
@@ -414,9 +455,9 @@ PG_API int luaopen_hash_tsdf_reference(lua_State *L) {
                                      {"weights", model_weights},
                                      {"verify", model_verify},
                                      {NULL, NULL}};
-  static const luaL_Reg functions[] = {{"sphere", sphere},   {"plane", plane},
-                                       {"scale", scale},     {"displace", displace},
-                                       {"model", model_new}, {NULL, NULL}};
+  static const luaL_Reg functions[] = {
+      {"sphere", sphere},       {"plane", plane},     {"scale", scale},     {"displace", displace},
+      {"neighbors", neighbors}, {"stencil", stencil}, {"model", model_new}, {NULL, NULL}};
   luaL_newmetatable(L, MODEL_META);
   luaL_newlib(L, methods);
   lua_setfield(L, -2, "__index");

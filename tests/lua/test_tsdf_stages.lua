@@ -1,13 +1,15 @@
 -- The stages of the TSDF workload after fusion, compact and stencil: kernels in every language on
 -- the simulator, and kernels with one fault each, which must be rejected for that fault.
 local lu = require "luaunit"
+local pg = require "perigee"
 local core = require "perigee.core"
 local catalogue = require "perigee.catalogue"
 local files = require "perigee.files"
 local impl = require "perigee.impl"
 local judge = require "perigee.judge"
 
-local ALL = { "hash/tsdf_compact", "hash/tsdf_compact_regular" }
+local ALL = { "hash/tsdf_compact", "hash/tsdf_compact_regular", "hash/tsdf_stencil7",
+  "hash/tsdf_stencil7_regular", "hash/tsdf_stencil27", "hash/tsdf_stencil27_regular" }
 
 local function run(name, how, device)
   local session <close> = judge.session { device = device or "sim:check", seed = 21 }
@@ -29,7 +31,7 @@ end
 TestStages = {}
 
 function TestStages:test_cells_of_every_axis()
-  assert_all_pass({}, { "base", "pts-20k", "r-1.0", "lf-hi", "load-0.95", "plane-320k" }, "sim")
+  assert_all_pass({}, { "pts-20k", "load-0.95", "plane-320k" }, "sim")
 end
 
 function TestStages:test_a_pool_that_was_too_small()
@@ -37,7 +39,7 @@ function TestStages:test_a_pool_that_was_too_small()
 end
 
 function TestStages:test_one_point_and_odd_sizes()
-  assert_all_pass { rows = 1, cols = 1 }
+  assert_all_pass({ rows = 1, cols = 1 }, nil, "sim")
   assert_all_pass { rows = 7, cols = 37, jitter = 1.0, cam_x = 0.03 }
 end
 
@@ -50,6 +52,60 @@ function TestStages:test_all_blocks_idle_and_none()
       end
     end
   end
+end
+
+-- The reference of the stencils against plain Lua on a dense grid of 3 x 2 x 2 blocks, one missing.
+function TestStages:test_the_reference_of_the_stencils()
+  local reference = require "hash.tsdf_reference"
+  local coord, dense, list = {}, {}, {}
+  for b = 0, 10 do table.move({ b % 3 - 1, b // 3 % 2, b // 6 + 5 }, 1, 3, 3 * b + 1, coord) end
+  local function key(x, y, z) return x + 1000 * y + 1000000 * z end
+  local function voxel(b, v)
+    return 8 * coord[3 * b + 1] + v % 8, 8 * coord[3 * b + 2] + v // 8 % 8,
+      8 * coord[3 * b + 3] + v // 64
+  end
+  for b = 0, 10 do
+    for v = 0, 511 do
+      list[512 * b + v + 1] = (b * 512 + v) * 7 % 101 - 50.0
+      dense[key(voxel(b, v))] = list[512 * b + v + 1]
+    end
+  end
+  local neighbor = core.array("i32", { 11, 27 })
+  reference.neighbors { coord = pg.from_list("i32", coord), neighbor = neighbor }
+  for _, taps in ipairs { 7, 27 } do
+    local sum, magnitude = core.array("f64", { 11, 512 }), core.array("f64", { 11, 512 })
+    reference.stencil { field = pg.from_list("f32", list), neighbor = neighbor, taps = taps,
+      sum = sum, magnitude = magnitude }
+    for i = 0, 11 * 512 - 1, 3 do
+      local x, y, z = voxel(i // 512, i % 512)
+      local want = 0
+      for d = 0, 26 do
+        local dx, dy, dz = d % 3 - 1, d // 3 % 3 - 1, d // 9 - 1
+        if taps == 27 or dx * dx + dy * dy + dz * dz <= 1 then
+          want = want + (dense[key(x + dx, y + dy, z + dz)] or 0)
+        end
+      end
+      lu.assertEquals(sum[i], want + 0.0)
+      lu.assertTrue(magnitude[i] >= math.abs(want))
+    end
+  end
+end
+
+function TestStages:test_mistakes_in_calls_of_the_reference()
+  local reference = require "hash.tsdf_reference"
+  local function fails(code, call, how)
+    local ok, e = pcall(call, how)
+    lu.assertFalse(ok)
+    lu.assertEquals(e.code, code)
+  end
+  local field, neighbor = core.array("f32", 512), core.array("i32", { 1, 27 }, 1)
+  local sums = { sum = core.array("f64", 512), magnitude = core.array("f64", 512), taps = 7 }
+  fails("range", reference.neighbors, { coord = core.array("i32", 3), neighbor = core.array("i32",
+    54) })
+  sums.field, sums.neighbor = field, neighbor
+  fails("range", reference.stencil, sums) -- a neighbour that is not there
+  sums.neighbor = nil
+  fails("invalid", reference.stencil, sums)
 end
 
 -- ---- faults ----
@@ -103,8 +159,18 @@ function TestFaults:test_compact()
   fails("*active_count = at + listed", "*active_count = at", nil, "compact_regular")
 end
 
-function TestFaults:tearDown()
-  os.remove(folder .. "/compact.cu")
+function TestFaults:test_stencil()
+  local function fails(from, to, verdict, name)
+    assert_fails(name or "stencil7", "stencil", from, to, verdict or "wrong_result")
+  end
+  fails("abs(dz) <= 1", "abs(dz) <= 2") -- 19 taps
+  fails("return block < 0 ? 0.0f : tsdf", "return tsdf", "out_of_bounds") -- missing blocks
+  fails("block < 0 ? 0.0f", "block < 0 ? 1.0f")
+  fails("find(table, mask, at[0] + d.x", "find(table, mask, at[0] - d.x") -- mirrored
+  fails("(x + 8) / 8 +", "1 +") -- periodic in each block
+  fails("__syncthreads();", "", "uninitialized_read")
+  fails("neighbor[27 * (size_t)block + t]", "neighbor[27 * (size_t)block + 26 - t]", nil,
+    "stencil27_regular")
 end
 
 os.exit(lu.LuaUnit.run())
