@@ -76,6 +76,8 @@ local function say_launch(d, out)
   if #parts > 0 then say_wrapped(out, "  scalars: ", table.concat(parts, ", ")) end
 end
 
+local CHECK_WIDE = 32 -- columns; longer lists of check stand with what is said of the parameter
+
 -- Where sim says nothing of its own, the last of check is used.
 local function say_params(d, out)
   if #d.params == 0 then return end
@@ -86,7 +88,12 @@ local function say_params(d, out)
     if p.variant then parts[#parts + 1] = "each choice is a contract" end
     if not p.range:match("^any ") then parts[#parts + 1] = p.range end
     if p.only then parts[#parts + 1] = "where " .. p.only end
-    rows[i] = { p.name, describe.value(p.default), describe.value(p.check), describe.value(p.sim),
+    local check = describe.value(p.check)
+    if #check > CHECK_WIDE then
+      parts[#parts + 1] = "check: " .. check
+      check = ("%d values"):format(#p.check)
+    end
+    rows[i] = { p.name, describe.value(p.default), check, describe.value(p.sim),
       table.concat(parts, "; ") }
   end
   say_table(out, { { title = "name" }, { title = "default", right = true }, { title = "check" },

@@ -22,7 +22,7 @@ static const char KERNELS[] =
     "add.u32 %r3, %r3, 1; st.release.gpu.global.u32 [%rd4], %r3;\nret;\n}\n";
 
 static void open_seeded(pg_sim_mode mode, int workers, uint64_t seed) {
-  pg_sim_options options = {.mode = mode, .workers = workers, .seed = seed, .limit_s = 10};
+  pg_sim_options options = {.mode = mode, .workers = workers, .seed = seed, .limit_s = 60};
   ok(pg_sim_open(&options, &sim.device, &sim.error));
   sim_load(KERNELS);
 }

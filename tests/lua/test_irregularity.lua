@@ -61,7 +61,7 @@ function TestSuite.test_bad_options_are_refused()
   local text, status = suite "--stage nowhere"
   lu.assertEquals(status, 2)
   lu.assertStrContains(text, "stages: allocate, update")
-  text, status = suite("--device sim --cell base --stage fuse --passes 1 --json " .. folder .. "/no/x")
+  text, status = suite("--device sim --cell base --stage fuse --json " .. folder .. "/no/x")
   lu.assertEquals(status, 2)
   lu.assertStrContains(text, "cannot write")
 end
