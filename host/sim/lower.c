@@ -20,21 +20,63 @@ const ptx_instr *lower_instr(const lowering *l) {
   return &l->source->body[l->at];
 }
 
+static void add_ptx_line(pg_error *e, int line) {
+  size_t used = e ? strlen(e->message) : 0;
+  if (e) snprintf(e->message + used, sizeof e->message - used, " (PTX line %d)", line);
+}
+
+/* The line of the source when the PTX names it, with the user's own if it was inlined; else that of
+ * the PTX, of a declaration when it is about one. */
+static void add_where(lowering *l) {
+  bool declares = l->at >= (uint32_t)l->source->instr_count;
+  const ptx_instr *instr = declares ? NULL : lower_instr(l);
+  const ptx_place *place = instr ? instr->place : NULL;
+  while (place && place->inlined_at) place = place->inlined_at;
+  if (place && place->file) {
+    pg_where(l->error, "%s:%d", place->file, place->line);
+    add_ptx_line(l->error, instr->line);
+  } else {
+    pg_where(l->error, "%s:%d", l->name, declares ? l->line : instr->line);
+  }
+}
+
 bool lower_fail(lowering *l, pg_code code, const char *format, ...) {
   if (l->code) return false;
   va_list args;
   va_start(args, format);
   l->code = pg_failv(l->error, code, format, args);
   va_end(args);
-  if (l->at < (uint32_t)l->source->instr_count) {
-    pg_where(l->error, "%s:%d", l->name, lower_instr(l)->line);
-  }
+  add_where(l);
   return false;
 }
 
+/* What to write in place of instructions that compilers make of plain CUDA C++. */
+static const char *instead_of(const char *opcode) {
+  static const struct {
+    const char *opcode, *hint;
+  } known[] = {
+      {"wmma", "use mma.sync, and ldmatrix for its operands"},
+      {"tex", "read the array through a pointer"},
+      {"tld4", "read the array through a pointer"},
+      {"suld", "read the array through a pointer"},
+      {"sust", "write the array through a pointer"},
+      {"sured", "use an atomic on a pointer"},
+      {"alloca", "give the array a constant size"},
+      {"createpolicy", "leave the cache policy out: it changes the speed on a GPU alone"},
+      {"discard", "leave it out: it changes the speed on a GPU alone"},
+      {"setmaxnreg", "leave it out: it changes the speed on a GPU alone"},
+  };
+  for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
+    if (strcmp(known[i].opcode, opcode) == 0) return known[i].hint;
+  }
+  return NULL;
+}
+
 bool lower_unsupported(lowering *l, const char *why) {
+  const char *hint = l->code ? NULL : instead_of(lower_instr(l)->opcode);
   lower_fail(l, PG_UNSUPPORTED, "the simulator does not know '%s'%s%s", lower_instr(l)->text,
              why ? ": " : "", why ? why : "");
+  if (hint) pg_hint(l->error, "%s", hint);
   return false;
 }
 
@@ -312,6 +354,7 @@ static bool lay_out_params(lowering *l) {
     offset = (offset + v->align - 1) / v->align * v->align;
     l->out->param_offset[i] = (uint32_t)offset;
     offset += v->count * ptx_type_bytes(v->type);
+    l->line = v->line;
     if (offset > 32764)
       return lower_fail(l, PG_UNSUPPORTED, "%s has over 32764 bytes of parameters", f->name);
   }
@@ -335,7 +378,8 @@ static bool add_shared(lowering *l, const ptx_var *v, const ptx_func *owner, uin
     out->shared[out->shared_count++] = (sim_variable){v->name, owner, *offset, bytes};
   *offset += bytes + GAP;
   if (*offset < 1u << 24) return true;
-  return lower_fail(l, PG_UNSUPPORTED, "shared variable %s is too large", v->name);
+  l->line = v->line;
+  return lower_fail(l, PG_UNSUPPORTED, "with %s there are over 16 MiB of shared memory", v->name);
 }
 
 static bool has_functions(const ptx_module *m) {
@@ -422,6 +466,7 @@ static pg_code lower_function(sim_program *program, const ptx_func *source, sim_
                 .name = name,
                 .error = error,
                 .count_op = SIZE_MAX,
+                .line = source->line,
                 .at = (uint32_t)source->instr_count};
   out->source = source;
   out->program = program;

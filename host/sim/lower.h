@@ -31,7 +31,8 @@ typedef struct lowering {
   const char *name;
   pg_error *error;
   pg_code code; /* the first error */
-  uint32_t at;  /* index of the instruction being lowered */
+  uint32_t at;  /* index of the instruction being lowered; their number: none yet */
+  int line;     /* then: of the declaration that has its turn, in the PTX */
   sim_op *ops;
   size_t op_count, op_capacity;
   uint32_t *slot;                  /* of each register */

@@ -40,6 +40,7 @@ static sim_param *place_formals(lowering *l, const ptx_var *vars, int count, uin
     return NULL;
   }
   for (int i = 0; i < count; i++) {
+    l->line = vars[i].line;
     out[i].offset = place(l, bytes_of(&vars[i]), vars[i].align, end);
     out[i].bytes = (uint32_t)bytes_of(&vars[i]);
   }
@@ -97,6 +98,7 @@ static bool place_arguments(lowering *l, uint64_t *end) {
     const ptx_var *v = &l->source->vars[uses[i].var];
     if (uses[i].first > last) at = start;
     if (uses[i].last > last) last = uses[i].last;
+    l->line = v->line;
     l->var_offset[uses[i].var] = place(l, bytes_of(v), v->align, &at);
     if (at > *end) *end = at;
   }
@@ -112,6 +114,7 @@ bool lower_frame(lowering *l) {
   if (!l->var_offset) return lower_fail(l, PG_MEMORY, "no memory to lower %s", f->name);
   for (int i = 0; i < f->var_count; i++) {
     const ptx_var *v = &f->vars[i];
+    l->line = v->line;
     if (v->space == PTX_LOCAL) l->var_offset[i] = place(l, bytes_of(v), v->align, &end);
   }
   if (!f->is_entry) {

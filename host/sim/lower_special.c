@@ -132,7 +132,11 @@ static bool lower_bar(lowering *l, const ptx_instr *instr) {
     lower_emit(l, sim_op_warp_sync)->e = member;
     return !l->code;
   }
-  if (lower_has(instr, "cluster")) return lower_unsupported(l, "clusters");
+  if (lower_has(instr, "cluster")) {
+    lower_unsupported(l, "clusters");
+    pg_hint(l->error, "compile for sm_80, where a block is on its own");
+    return false;
+  }
   if (!lower_operands(l, 1, 2)) return false;
   uint64_t number = 0;
   uint32_t slot = 0;

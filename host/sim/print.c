@@ -5,7 +5,7 @@
 #include "access.h"
 #include "control.h"
 
-enum { LINE_MAX_BYTES = 4096, SPEC_MAX = 32, NAME_MAX_BYTES = 120 };
+enum { LINE_MAX_BYTES = 4096, SPEC_MAX = 32, NAME_MAX_BYTES = 120, PRINT_COST = 64 };
 
 /* Where one lane's printf stands: the text so far, the next argument in the caller's buffer. */
 typedef struct printer {
@@ -134,7 +134,8 @@ static uint64_t argument(sim_warp *w, const sim_call *call, uint32_t lane, uint3
   return value;
 }
 
-/* vprintf(format, arguments): one lane after the other, each text in one piece. */
+/* vprintf(format, arguments): one lane after the other, each text in one piece. It is as slow as a
+ * loop, so it uses up the quantum: a flood of texts must not outlive the time limit. */
 const sim_op *sim_op_print(sim_warp *w, const sim_op *op) {
   const sim_call *call = (const sim_call *)(uintptr_t)op->imm;
   FOR_LANES(lane, w->mask) {
@@ -146,7 +147,8 @@ const sim_op *sim_op_print(sim_warp *w, const sim_op *op) {
     if (call->ret_count)
       memcpy(sim_frame_local(w, w->frame, lane) + call->rets[0].offset, &p.count, 4);
   }
-  return op + 1;
+  w->budget -= PRINT_COST;
+  return w->budget < 0 ? sim_quantum(w, op + 1) : op + 1;
 }
 
 /* __assertfail(message, file, line, function, size of a character) */

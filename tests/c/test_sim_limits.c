@@ -1,5 +1,8 @@
-/* What may run out on the simulator: device memory, its address space, memory for race checks. */
+/* What may run out on the simulator: device memory, its address space, memory for race checks,
+ * room for variables, time; and how that is told. */
+#include <fcntl.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
 #include "sim_tests.h"
 
@@ -167,6 +170,58 @@ static void too_many_blocks_to_number(void **state) {
   assert_int_equal(findings(PG_FAULT_INCOMPLETE, NULL, 0), 1);
 }
 
+static void expect_where(const char *body, const char *message, const char *where) {
+  expect_load_error(body, message);
+  assert_string_equal(sim.error.where, where);
+}
+
+/* Declarations that no GPU has room for: named with their line. The text begins in line 4. */
+static void too_much_for_a_thread(void **state) {
+  (void)state;
+  expect_where(".shared .b8 a[4];\n.shared .b8 s[1000000000];\n.entry k() { ret; }\n",
+               "with s there are over 16 MiB", "t.ptx:5");
+  expect_where(".entry k() {\n.shared .b8 s[1000000000]; ret; }\n", "with s there", "t.ptx:5");
+  expect_where(".entry k() {\n .local .b8 a[4];\n .local .b8 d[1000000000]; ret; }\n",
+               "k has over 512 KiB of local memory", "t.ptx:6");
+  expect_where(".entry k(.param .u32 n,\n.param .b8 p[40000]) { ret; }\n",
+               "k has over 32764 bytes of parameters", "t.ptx:5");
+}
+
+/* A load error names the line of the source that the PTX names, and what to write instead. */
+static void errors_name_the_source(void **state) {
+  (void)state;
+  expect_where(".file 1 \"my.cu\"\n.entry k() { .reg .u64 %a;\n.loc 1 77 1\n"
+               "alloca.u64 %a, 16; ret; }\n",
+               "'alloca.u64 %a, 16' (PTX line 7)", "my.cu:77");
+  assert_non_null(strstr(sim.error.hint, "constant size"));
+  expect_where(".entry k() { barrier.cluster.arrive; ret; }\n", "barrier.cluster", "t.ptx:4");
+  assert_non_null(strstr(sim.error.hint, "sm_80"));
+}
+
+/* Many texts between two backward branches: the time limit counts all the same. */
+static void a_flood_of_texts(void **state) {
+  (void)state;
+  char body[8192] = ".extern .func (.param .b32 r) vprintf(.param .b64 f, .param .b64 a);\n"
+                    ".global .b8 f[2] = {46, 0};\n"
+                    ".entry k() { .reg .u64 %f; .reg .u32 %i; .reg .pred %p; mov.u32 %i, 0;\n"
+                    "mov.u64 %f, f; cvta.global.u64 %f, %f;\nL:\n";
+  static const char print[] = "{ .param .b64 a; .param .b64 b; .param .b32 r; st.param.b64 [a], %f;"
+                              " st.param.b64 [b], 0; call (r), vprintf, (a, b); }\n";
+  for (int i = 0; i < 40; i++) strcat(body, print);
+  strcat(body, "add.u32 %i, %i, 1; setp.lt.u32 %p, %i, 4000; @%p bra L; ret; }\n");
+  sim_load(body);
+  ops()->limit(sim.device, 0.05);
+  fflush(stdout);
+  int saved = dup(1), none = open("/dev/null", O_WRONLY);
+  dup2(none, 1);
+  pg_code code = launch("k", 1, 32, 0, with(0));
+  fflush(stdout);
+  dup2(saved, 1);
+  close(saved);
+  close(none);
+  assert_int_equal(code, PG_TIMEOUT);
+}
+
 int main(void) {
 #define PLAIN(name) cmocka_unit_test_setup_teardown(name, open_plain, sim_close)
   const struct CMUnitTest tests[] = {
@@ -174,6 +229,9 @@ int main(void) {
       PLAIN(addresses_come_round),
       PLAIN(many_allocations),
       PLAIN(a_stale_pointer_is_told),
+      PLAIN(too_much_for_a_thread),
+      PLAIN(errors_name_the_source),
+      PLAIN(a_flood_of_texts),
 #ifndef __SANITIZE_ADDRESS__
       cmocka_unit_test_teardown(little_address_space, sim_close),
 #endif
