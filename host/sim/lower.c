@@ -25,12 +25,17 @@ static void add_ptx_line(pg_error *e, int line) {
   if (e) snprintf(e->message + used, sizeof e->message - used, " (PTX line %d)", line);
 }
 
-/* The line of the source when the PTX names it, with the user's own if it was inlined; else that of
- * the PTX, of a declaration when it is about one. */
+static bool is_ptx_file(const char *name) {
+  size_t n = strlen(name);
+  return n > 4 && strcmp(name + n - 4, ".ptx") == 0;
+}
+
+/* In text that was compiled from a source (its name says so): the line of the source, with the
+ * user's own if it was inlined. Else that of the PTX, of a declaration when it is about one. */
 static void add_where(lowering *l) {
   bool declares = l->at >= (uint32_t)l->source->instr_count;
   const ptx_instr *instr = declares ? NULL : lower_instr(l);
-  const ptx_place *place = instr ? instr->place : NULL;
+  const ptx_place *place = instr && !is_ptx_file(l->name) ? instr->place : NULL;
   while (place && place->inlined_at) place = place->inlined_at;
   if (place && place->file) {
     pg_where(l->error, "%s:%d", place->file, place->line);

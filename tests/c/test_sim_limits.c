@@ -187,13 +187,25 @@ static void too_much_for_a_thread(void **state) {
                "k has over 32764 bytes of parameters", "t.ptx:5");
 }
 
-/* A load error names the line of the source that the PTX names, and what to write instead. */
+/* A load error names the line of the source that was compiled, or of the PTX when a file of it was
+ * loaded; and what to write instead. */
 static void errors_name_the_source(void **state) {
   (void)state;
-  expect_where(".file 1 \"my.cu\"\n.entry k() { .reg .u64 %a;\n.loc 1 77 1\n"
-               "alloca.u64 %a, 16; ret; }\n",
-               "'alloca.u64 %a, 16' (PTX line 7)", "my.cu:77");
-  assert_non_null(strstr(sim.error.hint, "constant size"));
+  static const char text[] = ".version 9.0\n.target sm_90\n.address_size 64\n"
+                             ".file 1 \"my.cu\"\n.entry k() { .reg .u64 %a;\n.loc 1 77 1\n"
+                             "alloca.u64 %a, 16; ret; }\n";
+  static const struct {
+    const char *name, *message, *where;
+  } cases[] = {{"my.cu", "'alloca.u64 %a, 16' (PTX line 7)", "my.cu:77"},
+               {"my.ptx", "'alloca.u64 %a, 16'", "my.ptx:7"}};
+  for (int i = 0; i < 2; i++) {
+    pg_code code =
+        ops()->load(sim.device, text, sizeof text - 1, cases[i].name, &sim.module, &sim.error);
+    assert_int_equal(code, PG_UNSUPPORTED);
+    assert_non_null(strstr(sim.error.message, cases[i].message));
+    assert_string_equal(sim.error.where, cases[i].where);
+    assert_non_null(strstr(sim.error.hint, "constant size"));
+  }
   expect_where(".entry k() { barrier.cluster.arrive; ret; }\n", "barrier.cluster", "t.ptx:4");
   assert_non_null(strstr(sim.error.hint, "sm_80"));
 }
