@@ -187,5 +187,6 @@ int luaopen_perigee_core(lua_State *L) {
   pg_bind_device(L);
   pg_bind_worker(L);
   pg_bind_sqlite(L);
+  pg_bind_line(L);
   return 1;
 }

@@ -48,6 +48,7 @@ void pg_bind_sys(lua_State *L);
 void pg_bind_device(lua_State *L);
 void pg_bind_worker(lua_State *L);
 void pg_bind_sqlite(lua_State *L);
+void pg_bind_line(lua_State *L);
 PG_API int luaopen_perigee_core(lua_State *L);
 
 #endif

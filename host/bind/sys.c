@@ -260,6 +260,14 @@ static int sys_catch_interrupt(lua_State *L) {
   return 0;
 }
 
+/* sys.release_interrupt(): SIGINT and SIGTERM end the process again. */
+static int sys_release_interrupt(lua_State *L) {
+  (void)L;
+  signal(SIGINT, SIG_DFL);
+  signal(SIGTERM, SIG_DFL);
+  return 0;
+}
+
 /* sys.interrupted(): whether one was noted. */
 static int sys_interrupted(lua_State *L) {
   lua_pushboolean(L, interrupted);
@@ -323,6 +331,7 @@ void pg_bind_sys(lua_State *L) {
                                        {"now", sys_now},
                                        {"utc", sys_utc},
                                        {"catch_interrupt", sys_catch_interrupt},
+                                       {"release_interrupt", sys_release_interrupt},
                                        {"interrupted", sys_interrupted},
                                        {"isatty", sys_isatty},
                                        {"cpu_count", sys_cpu_count},
