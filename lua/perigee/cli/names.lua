@@ -19,8 +19,11 @@ local function collect(value, found)
     end
   end
   local index = type(meta) == "table" and rawget(meta, "__index")
-  -- An array's elements and methods come from one function, which holds the methods.
-  if type(index) == "function" then index = select(2, debug.getupvalue(index, 1)) end
+  -- An array's elements and methods come from one function, which holds the methods last.
+  if type(index) == "function" then
+    local _, held = debug.getupvalue(index, debug.getinfo(index, "u").nups)
+    index = held
+  end
   if type(index) == "table" and index ~= value then collect(index, found) end
 end
 
