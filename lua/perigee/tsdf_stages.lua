@@ -1,5 +1,5 @@
---- What the tasks hash/tsdf_compact and tsdf_stencil share: a volume that holds a scene, as the
--- stages after fusion find it. perigee.tsdf has scenes, cells and the model.
+--- What the tasks hash/tsdf_compact, tsdf_stencil and tsdf_dense_update share: a volume that holds
+-- a scene, as the stages after fusion find it. perigee.tsdf has scenes, cells and the model.
 -- @module perigee.tsdf_stages
 
 local core = require "perigee.core"
@@ -38,14 +38,14 @@ function stages.cells()
 end
 
 --- The volume of a scene: table, coord, counters of perigee.tsdf and
--- `blocks` in use; `pool`, the number of places that its voxel arrays need.
+-- `blocks` in use; `pool`, the number of places that its voxel arrays need; `model`, `points`.
 -- @tparam table p parameters
 -- @param rng the task's random source
 function stages.volume(p, rng)
   local inputs = tsdf.fuse_inputs(p, rng)
   local model = tsdf.reference(p, inputs).model
   local volume = tsdf.volume(p, model, true)
-  volume.model = model
+  volume.model, volume.points = model, inputs.points
   volume.blocks = math.min(volume.block_count[0], p.capacity)
   volume.pool = math.min(p.capacity, volume.blocks + STALE)
   return volume

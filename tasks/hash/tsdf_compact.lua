@@ -70,7 +70,7 @@ end
 
 local function task(fields)
   fields.category, fields.level = "hash", "kernel"
-  fields.params = stages.params { idle = { default = 0.3, check = { 0.3, 0.3, 0.9, 0.0 },
+  fields.params = stages.params { idle = { default = 0.3, sim = 0.3, check = { 0.3, 0.3, 0.9, 0.0 },
     min = 0.0, max = 1.0, doc = "share of blocks without any weight" } }
   fields.cells, fields.derive, fields.args = stages.cells(), stages.derive, tsdf.args
   fields.outputs = function(p, io) return { active = pg.spec("i32", blocks_of(p, io)) } end

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "bind/bind.h"
+#include "tsdf_reference/dense.h"
 #include "tsdf_reference/fail.h"
 #include "tsdf_reference/scene.h"
 #include "tsdf_reference/stencil.h"
@@ -181,6 +182,73 @@ static int stencil(lua_State *L) {
   }
   tsdf_stencil(field->data, near, (uint32_t)blocks, (int)taps, sum->data, magnitude->data);
   return 0;
+}
+
+/* ---- the gathering update ---- */
+
+static tsdf_image image_fields(lua_State *L) {
+  luaL_checktype(L, 1, LUA_TTABLE);
+  tsdf_image image = {
+      .side = (int)integer_field(L, 1, "side", 1, 1 << 14),
+      .focal = (float)number_field(L, 1, "focal"),
+      .centre = (float)number_field(L, 1, "centre"),
+  };
+  image.depth = need_array(L, 1, "depth", PG_F32, (int64_t)image.side * image.side)->data;
+  double cam[3];
+  centre_fields(L, 1, cam);
+  for (int axis = 0; axis < 3; ++axis) image.cam[axis] = (float)cam[axis];
+  return image;
+}
+
+/* depth{depth=f32[side][side], points=f32[n][3], side=, focal=, centre=, cam_x=, cam_y=, cam_z=}:
+ * sets each pixel to the depth along z of the nearest point in it. */
+static int depth(lua_State *L) {
+  tsdf_image image = image_fields(L);
+  const pg_array *points = need_array(L, 1, "points", PG_F32, -1);
+  tsdf_depth(&image, points->data, points->count / 3);
+  return 0;
+}
+
+static void check_active(lua_State *L, const int32_t *active, size_t count, size_t places) {
+  for (size_t k = 0; k < count; ++k) {
+    if (active[k] >= 0 && (size_t)active[k] < places) continue;
+    pg_error error = {0};
+    tsdf_fail(&error, PG_RANGE, "block %d of the list is not in a pool of %zu", active[k], places);
+    pg_lua_raise(L, &error);
+  }
+}
+
+/* dense{depth=, image_weight=f32[side][side], image_color=u8[side][side][3], side=, focal=,
+ * centre=, cam_x=, cam_y=, cam_z=, voxel=, trunc=, inv_trunc=, coord=i32[...][3],
+ * active=i32[count], tsdf=, weight=, r=, g=, b=, slack=f64[pool][512]}: adds to the sums of the
+ * listed blocks what they gather, and sets slack. Returns how many voxels got something, and how
+ * many may fall either way. */
+static int dense(lua_State *L) {
+  static const char *const names[] = {"tsdf", "weight", "r", "g", "b"};
+  tsdf_image image = image_fields(L);
+  const int64_t pixels = (int64_t)image.side * image.side;
+  image.weight = need_array(L, 1, "image_weight", PG_F32, pixels)->data;
+  image.color = need_array(L, 1, "image_color", PG_U8, 3 * pixels)->data;
+  const pg_array *slack = need_array(L, 1, "slack", PG_F64, -1);
+  tsdf_dense how = {
+      .voxel = (float)number_field(L, 1, "voxel"),
+      .trunc = (float)number_field(L, 1, "trunc"),
+      .inv_trunc = (float)number_field(L, 1, "inv_trunc"),
+      .slack = slack->data,
+  };
+  for (int i = 0; i < 5; ++i)
+    how.sums[i] = need_array(L, 1, names[i], PG_F64, (int64_t)slack->count)->data;
+  const pg_array *coord = need_array(L, 1, "coord", PG_I32, -1);
+  const pg_array *active = need_array(L, 1, "active", PG_I32, -1);
+  const size_t pool = slack->count / TSDF_BLOCK_VOXELS, known = coord->count / 3;
+  const int32_t *list = active->data, *at = coord->data;
+  check_active(L, list, active->count, pool < known ? pool : known);
+  uint64_t seen = 0, optional = 0;
+  for (size_t k = 0; k < active->count; ++k)
+    tsdf_dense_block(&how, &image, list[k], at + 3 * (size_t)list[k], &seen, &optional);
+  lua_pushinteger(L, (lua_Integer)seen);
+  lua_pushinteger(L, (lua_Integer)optional);
+  return 2;
 }
 
 /* ---- models ---- */
@@ -456,8 +524,9 @@ PG_API int luaopen_hash_tsdf_reference(lua_State *L) {
                                      {"verify", model_verify},
                                      {NULL, NULL}};
   static const luaL_Reg functions[] = {
-      {"sphere", sphere},       {"plane", plane},     {"scale", scale},     {"displace", displace},
-      {"neighbors", neighbors}, {"stencil", stencil}, {"model", model_new}, {NULL, NULL}};
+      {"sphere", sphere},   {"plane", plane}, {"scale", scale},         {"displace", displace},
+      {"depth", depth},     {"dense", dense}, {"neighbors", neighbors}, {"stencil", stencil},
+      {"model", model_new}, {NULL, NULL}};
   luaL_newmetatable(L, MODEL_META);
   luaL_newlib(L, methods);
   lua_setfield(L, -2, "__index");

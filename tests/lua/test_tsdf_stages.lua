@@ -1,5 +1,5 @@
--- The stages of the TSDF workload after fusion, compact and stencil: kernels in every language on
--- the simulator, and kernels with one fault each, which must be rejected for that fault.
+-- Stages of the TSDF workload after fusion, compact, stencil and dense_update: kernels in every
+-- language on the simulator, and kernels with one fault each, which must be rejected for it.
 local lu = require "luaunit"
 local pg = require "perigee"
 local core = require "perigee.core"
@@ -9,7 +9,8 @@ local impl = require "perigee.impl"
 local judge = require "perigee.judge"
 
 local ALL = { "hash/tsdf_compact", "hash/tsdf_compact_regular", "hash/tsdf_stencil7",
-  "hash/tsdf_stencil7_regular", "hash/tsdf_stencil27", "hash/tsdf_stencil27_regular" }
+  "hash/tsdf_stencil7_regular", "hash/tsdf_stencil27", "hash/tsdf_stencil27_regular",
+  "hash/tsdf_dense_update", "hash/tsdf_dense_update_regular" }
 
 local function run(name, how, device)
   local session <close> = judge.session { device = device or "sim:check", seed = 21 }
@@ -91,6 +92,52 @@ function TestStages:test_the_reference_of_the_stencils()
   end
 end
 
+-- One block seen by four pixels with a depth each, against plain Lua. Where focal and centre are
+-- round, centres of voxels lie on the border of pixels: those may fall either way.
+local function gathered(focal, centre)
+  local how = { side = 2, focal = focal, centre = centre, cam_x = 0.0, cam_y = 0.0, cam_z = 0.0,
+    voxel = 1.0, trunc = 4.0, inv_trunc = 0.25, coord = pg.from_list("i32", { -1, 0, 0, 0, 0, 1 }),
+    active = pg.from_list("i32", { 1 }), depth = pg.from_list("f32", { 12.0, 5.0, 0.0, 40.0 }),
+    image_weight = pg.from_list("f32", { 1.0, 2.0, 3.0, 0.5 }),
+    image_color = core.array("u8", 12, 8) }
+  for _, name in ipairs { "tsdf", "weight", "r", "g", "b", "slack" } do
+    how[name] = core.array("f64", { 2, 512 }, 1)
+  end
+  local seen, optional = require "hash.tsdf_reference".dense(how)
+  return how, seen, optional
+end
+
+function TestStages:test_the_reference_of_dense_update()
+  local focal, centre = 1.7, 0.37
+  local how, seen, optional = gathered(focal, centre)
+  lu.assertEquals(optional, 0)
+  local count = 0
+  for i = 0, 511 do
+    local x, y, z = i % 8 + 0.5, i // 8 % 8 + 0.5, 8 + i // 64 + 0.5
+    local u, v = math.floor(x / z * focal + centre), math.floor(y / z * focal + centre)
+    local depth = u < 2 and v < 2 and how.depth[2 * v + u] or 0
+    local sdf, w = depth - z, how.image_weight[u < 2 and v < 2 and 2 * v + u or 0]
+    local adds = depth > 0 and sdf >= -4
+    count = count + (adds and 1 or 0)
+    lu.assertEquals(how.weight[512 + i], adds and 1 + w or 1.0)
+    lu.assertAlmostEquals(how.tsdf[512 + i], adds and 1 + math.min(1, sdf / 4) * w or 1.0, 1e-14)
+    lu.assertEquals(how.g[512 + i], adds and 1 + 8 * w or 1.0)
+    lu.assertEquals(how.weight[i], 1.0) -- the other block
+  end
+  lu.assertEquals(seen, count)
+  lu.assertTrue(count > 50 and count < 500, count)
+end
+
+function TestStages:test_voxels_on_the_border_of_a_pixel_may_fall_either_way()
+  local how, _, optional = gathered(3.0, 0.0) -- u = 1 where 3 x = z
+  lu.assertTrue(optional > 0)
+  local vast = 0
+  for i = 512, 1023 do vast = vast + (how.slack[i] > 1e6 and 1 or 0) end
+  lu.assertEquals(vast, optional)
+  lu.assertTrue(how.slack[512 + 4 + 64 * 5] > 1e6) -- x = 4.5, z = 13.5
+  lu.assertTrue(how.slack[512 + 4 + 64 * 4] < 1e6) -- x = 4.5, z = 12.5
+end
+
 function TestStages:test_mistakes_in_calls_of_the_reference()
   local reference = require "hash.tsdf_reference"
   local function fails(code, call, how)
@@ -133,15 +180,15 @@ local function changed(stage, from, to)
   end
 end
 
-local function check(name, stage)
-  local session <close> = judge.session { device = "sim:check", seed = 22, timeout = 10 }
+local function check(name, stage, device)
+  local session <close> = judge.session { device = device, seed = 22, timeout = 10 }
   local candidate = impl.candidate(("%s/%s.cu"):format(folder, stage))
   return session:check(catalogue.find("hash/tsdf_" .. name)[1], candidate, {})
 end
 
 local function assert_fails(name, stage, from, to, verdict)
   changed(stage, from, to)
-  local rec = check(name, stage)
+  local rec = check(name, stage, verdict == "wrong_result" and "sim" or "sim:check")
   lu.assertEquals(rec.verdict, verdict, ("%s: %s"):format(to, rec.reason))
 end
 
@@ -152,11 +199,26 @@ function TestFaults:test_compact()
   fails("k < 4; ++k) positive", "k < 3; ++k) positive") -- the last quarter unseen
   fails("v.x > 0.0f || ", "") -- one voxel of four unseen
   fails("v.w > 0.0f", "v.w >= 0.0f") -- blocks without weight are listed
-  fails("min(*block_count, capacity)", "min(*block_count + 8, capacity)") -- what is left from earlier
+  fails("min(*block_count, capacity)", "min(*block_count + 8, capacity)") -- what is left
   fails("min(*block_count, capacity)", "*block_count", "out_of_bounds") -- blocks without a place
   fails("if (lane_of() == 0) active", "if (lane_of() < 2) active", "out_of_bounds") -- listed twice
   fails("atomicAdd(active_count, 1)", "(*active_count)++", "race")
   fails("*active_count = at + listed", "*active_count = at", nil, "compact_regular")
+end
+
+function TestFaults:test_dense_update()
+  local function fails(from, to, verdict, name)
+    assert_fails(name or "dense_update", "dense_update", from, to, verdict or "wrong_result")
+  end
+  fails("if (z <= 0.0f) return -1;", "") -- what lies behind the camera is seen, too
+  fails("v * image.side + u", "u * image.side + v")
+  fails("depth <= 0.0f || ", "") -- pixels that saw nothing
+  fails(" || sdf < -grid.trunc", "")
+  fails("x / z * image.focal + image.centre)", "x / z * image.focal + image.centre + 0.5f)")
+  fails("u >= 0 && u < image.side", "u >= 0 && u <= image.side", "out_of_bounds")
+  fails("const int block = active[k];", "const int block = k;")
+  fails("voxels.g[i] += seen.g;", "voxels.g[i] = seen.g;")
+  fails("block < count;", "block < count - 1;", nil, "dense_update_regular")
 end
 
 function TestFaults:test_stencil()
