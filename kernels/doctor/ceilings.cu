@@ -90,7 +90,8 @@ extern "C" __global__ void fma_f64(double a, double b, int rounds, double* out) 
 }
 
 // 16 * rounds products of a 16 x 16 and a 16 x 8 matrix a warp, 4096 operations each, in 4
-// independent chains. The matrices are zeros: what they hold does not change the rate.
+// independent chains. The matrices are all the same number: a GPU at the limit of its power runs
+// slower on others.
 #define TENSOR(TYPE)                                                                            \
   extern "C" __global__ void mma_##TYPE(unsigned a, int rounds, float* out) {                   \
     float d[4][4] = {};                                                                         \

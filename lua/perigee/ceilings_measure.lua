@@ -100,9 +100,14 @@ local function multiply_add(name)
   end
 end
 
+-- Two numbers below 1 whose bits are mixed.
+local HALVES = { mma_f16 = 0x35553666, mma_bf16 = 0x3eab3ecd }
+
 local function tensor(name)
   return function(bench)
-    return bench:rate(name, 16 * 4096 / 32, function(rounds) return { 0, rounds, bench.out } end)
+    return bench:rate(name, 16 * 4096 / 32, function(rounds)
+      return { HALVES[name], rounds, bench.out }
+    end)
   end
 end
 
@@ -115,7 +120,7 @@ end
 
 local MEASURES = {
   copy = copy,
-  read = function(bench) return sweep(bench, power_of_two(bench.stream_bytes)) end,
+  read = function(bench) return sweep(bench, power_of_two(2 * bench.stream_bytes)) end,
   l2 = function(bench) return sweep(bench, bench.l2_bytes) end,
   f32 = multiply_add "fma_f32", f64 = multiply_add "fma_f64",
   f16 = tensor "mma_f16", bf16 = tensor "mma_bf16",
@@ -136,8 +141,9 @@ local function bench_of(dev, info)
   self.grid = BLOCKS * info.multiprocessors
   self.threads = self.grid * BLOCK
   self.out = self:buffer(256)
-  -- Streams are far larger than L2; what is to stay in it fills a quarter, for it has two halves.
-  self.stream_bytes = math.min(info.memory_bytes // 8, math.max(16 * info.l2_bytes, 16 << 20))
+  -- Streams are so much larger than L2 that what stays in it counts little; what is to stay in it
+  -- fills a quarter, for it has two halves.
+  self.stream_bytes = math.min(info.memory_bytes // 8, math.max(32 * info.l2_bytes, 16 << 20))
     // 4096 * 4096
   self.l2_bytes = power_of_two(math.max(info.l2_bytes // 4, 1 << 16))
   self.table_bytes = power_of_two(math.min(4 << 30, info.memory_bytes // 3))

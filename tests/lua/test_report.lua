@@ -109,6 +109,19 @@ function TestReport:test_timed_rows_have_units_and_a_legend()
     "median        time of one run, by the GPU's own clock\n                cold: the GPU's L2")
 end
 
+function TestReport:test_the_share_of_the_limit_is_shown_where_it_is_known()
+  local near = { bandwidth = 3541.2, of_limit = 0.8432, limit = "memory bandwidth" }
+  local text = text_of { record { efficiency = near }, record { impl = "float4", efficiency = near } }
+  lu.assertStrContains(text, "GB/s  of limit  vs naive")
+  lu.assertStrContains(text, " 64    3541    84.3 %\n")
+  lu.assertStrContains(text, "of limit      share of what this GPU was measured to do")
+  lu.assertNotStrContains(text_of { record() }, "of limit")
+  local lines = {}
+  report.check(record { efficiency = near }, saxpy, function(line) lines[#lines + 1] = line end)
+  lu.assertStrContains(table.concat(lines, "\n"),
+    "of limit   84.3 % of the memory bandwidth that doctor --measure found")
+end
+
 function TestReport:test_a_failure_shows_no_time_but_its_reason()
   local text = text_of { record { verdict = "wrong_result", reason = "z[0]: expected 1, got 0",
     failed_at = "n = 8 (seed 1)" } }

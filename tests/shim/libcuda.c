@@ -110,7 +110,7 @@ EXPORT cuDeviceGetAttribute(int *value, unsigned attribute, CUdevice device) {
   case PG_CU_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN:
     *value = (int)info.shared_per_block_optin;
     break;
-  case PG_CU_ATTRIBUTE_MULTIPROCESSOR_COUNT: *value = info.multiprocessors; break;
+  case PG_CU_ATTRIBUTE_MULTIPROCESSOR_COUNT: *value = 8; break; /* soon full */
   case PG_CU_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR: *value = info.cc_major; break;
   case PG_CU_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR: *value = info.cc_minor; break;
   case PG_CU_ATTRIBUTE_L2_CACHE_SIZE: *value = 1 << 20; break; /* small: flushes are quick */
