@@ -111,7 +111,8 @@ end
 
 function TestReport:test_the_share_of_the_limit_is_shown_where_it_is_known()
   local near = { bandwidth = 3541.2, of_limit = 0.8432, limit = "memory bandwidth" }
-  local text = text_of { record { efficiency = near }, record { impl = "float4", efficiency = near } }
+  local text = text_of { record { efficiency = near },
+    record { impl = "float4", efficiency = near } }
   lu.assertStrContains(text, "GB/s  of limit  vs naive")
   lu.assertStrContains(text, " 64    3541    84.3 %\n")
   lu.assertStrContains(text, "of limit      share of what this GPU was measured to do")
