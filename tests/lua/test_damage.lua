@@ -17,6 +17,10 @@ for _, name in ipairs { "hash/tsdf_allocate", "hash/tsdf_fuse" } do
   OPEN[name] = { ["second half unwritten of coord"] = true, ["second half zero of coord"] = true,
     ["middle element wrong of coord"] = true, ["last element wrong of coord"] = true }
 end
+-- Behind the list there may be anything.
+for _, name in ipairs { "hash/tsdf_compact", "hash/tsdf_compact_regular" } do
+  OPEN[name] = { ["last element zero of active"] = true, ["last element wrong of active"] = true }
+end
 
 TestDamage = {}
 

@@ -46,7 +46,7 @@ static outcome pixel_along(const tsdf_image *image, const place *p, int axis, in
 }
 
 static outcome pixel_of(const tsdf_image *image, const place *p, size_t *pixel) {
-  int u, v;
+  int u = 0, v = 0;
   if (p->at[2] + p->error[2] <= 0) return NO;
   if (p->at[2] - p->error[2] <= 0) return EITHER;
   const outcome along_x = pixel_along(image, p, 0, &u), along_y = pixel_along(image, p, 1, &v);
