@@ -157,7 +157,8 @@ static int core_line_editor(lua_State *L) {
   lua_pushvalue(L, 1);
   lua_setiuservalue(L, -2, 1);
   use_utf8();
-  e->library = dlopen(LIBRARY, RTLD_NOW);
+  e->library =
+      dlopen(LIBRARY, RTLD_NOW | RTLD_NODELETE); /* what it keeps in globals stays its own */
   if (!e->library || !find_all(e)) return 0;
   e->edit = e->init("perigee", stdin, stdout, stderr);
   e->past = e->history_init();
