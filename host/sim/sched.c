@@ -312,6 +312,7 @@ static void *work(void *argument) {
     if (state == BLOCK_DONE) {
       b->next = worker->spare;
       worker->spare = b;
+      if (out_of_time(l, b)) break; /* a grid of very many short blocks must end as well */
       continue;
     }
     enqueue(worker, b);

@@ -210,6 +210,15 @@ static void errors_name_the_source(void **state) {
   assert_non_null(strstr(sim.error.hint, "sm_80"));
 }
 
+/* An hour's worth of blocks, each of which ends at once. */
+static void too_many_blocks_to_run(void **state) {
+  (void)state;
+  sim_load(".entry k() { ret; }\n");
+  ops()->limit(sim.device, 0.05);
+  assert_int_equal(launch("k", 2147483647, 32, 0, with(0)), PG_TIMEOUT);
+  assert_non_null(strstr(fault().text, "time limit reached"));
+}
+
 /* Many texts between two backward branches: the time limit counts all the same. */
 static void a_flood_of_texts(void **state) {
   (void)state;
@@ -244,6 +253,7 @@ int main(void) {
       PLAIN(too_much_for_a_thread),
       PLAIN(errors_name_the_source),
       PLAIN(a_flood_of_texts),
+      PLAIN(too_many_blocks_to_run),
 #ifndef __SANITIZE_ADDRESS__
       cmocka_unit_test_teardown(little_address_space, sim_close),
 #endif
