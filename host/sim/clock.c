@@ -17,7 +17,7 @@ struct sim_clock {
 
 int sim_clock_top(uint64_t block_count) {
   int top = SIM_CLOCK_WARPS;
-  for (uint64_t covered = 1; covered < block_count; covered *= 32) top++;
+  for (uint64_t parts = block_count; parts > 1; parts = (parts + 31) / 32) top++;
   return top;
 }
 

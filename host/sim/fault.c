@@ -23,9 +23,10 @@ static void add(text *t, const char *format, ...) {
   t->left -= used;
 }
 
+/* NULL before the first instruction: of an empty function, or a block that has no thread left. */
 static const ptx_instr *source_of(const sim_func *func, const sim_op *op) {
   const ptx_func *f = func->source;
-  return f->instr_count ? &f->body[op->source] : NULL;
+  return op->source < (uint32_t)f->instr_count ? &f->body[op->source] : NULL;
 }
 
 /* Where the code of a header ended up: the outermost place, which is the user's own. */

@@ -210,13 +210,18 @@ static void errors_name_the_source(void **state) {
   assert_non_null(strstr(sim.error.hint, "sm_80"));
 }
 
-/* An hour's worth of blocks, each of which ends at once. */
+/* An hour's worth of blocks that each end at once; as many as a grid can have. */
 static void too_many_blocks_to_run(void **state) {
   (void)state;
   sim_load(".entry k() { ret; }\n");
   ops()->limit(sim.device, 0.05);
-  assert_int_equal(launch("k", 2147483647, 32, 0, with(0)), PG_TIMEOUT);
-  assert_non_null(strstr(fault().text, "time limit reached"));
+  pg_launch l = {.grid = {2147483647, 1, 1}, .block = {32, 1, 1}};
+  ok(ops()->kernel(sim.device, sim.module, "k", &l.kernel, &sim.error));
+  for (int i = 0; i < 2; i++) {
+    assert_int_equal(ops()->launch(sim.device, &l, NULL, &sim.error), PG_TIMEOUT);
+    assert_non_null(strstr(fault().text, "time limit reached in kernel k"));
+    l.grid[1] = l.grid[2] = 65535;
+  }
 }
 
 /* Many texts between two backward branches: the time limit counts all the same. */
@@ -254,6 +259,7 @@ int main(void) {
       PLAIN(errors_name_the_source),
       PLAIN(a_flood_of_texts),
       PLAIN(too_many_blocks_to_run),
+      cmocka_unit_test_setup_teardown(too_many_blocks_to_run, open_check, sim_close),
 #ifndef __SANITIZE_ADDRESS__
       cmocka_unit_test_teardown(little_address_space, sim_close),
 #endif
