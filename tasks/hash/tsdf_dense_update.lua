@@ -12,7 +12,8 @@ local SUMS = { "tsdf", "weight", "r", "g", "b" }
 local DOC = [[
 %s
 
-coord[3 * block ..] are the coordinates of the blocks of 8 x 8 x 8 voxels. %s
+coord[3 * block ..] are the coordinates of the blocks of 8 x 8 x 8 voxels.
+%s
 
 The image has side x side pixels, row by row: depth along z in metres (0: nothing was seen),
 image_weight, image_color (red, green, blue). Voxel (i, j, k) of a block, at element
@@ -27,8 +28,8 @@ if the image has that. With the pixel's depth > 0 and sdf = depth - z >= -trunc,
 once. All other voxels stay as they are. Arithmetic is binary32: a voxel within rounding of a
 pixel's border or of the cut may fall either way.]]
 
-local BY_LIST = "The first *active_count elements of active\nare the blocks to update, each once."
-local IN_ORDER = "Blocks 0 .. *active_count - 1 are to be\nupdated."
+local BY_LIST = "The first *active_count elements of active are the blocks to update, each once."
+local IN_ORDER = "Blocks 0 .. *active_count - 1 are to be updated."
 
 local function f32(value) return (string.unpack("<f", string.pack("<f", value))) end
 

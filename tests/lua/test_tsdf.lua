@@ -244,6 +244,7 @@ end
 
 function TestHonest:test_other_scenes_and_cameras()
   assert_passes(judge(setup(with { jitter = 0.4 })))
+  assert_passes(judge(setup(with { scene = "plane", half = 0.1, distance = 0.12, rows = 1 })))
   assert_passes(judge(setup(with { scene = "plane", half = 0.1, distance = 0.12, capacity = 64 })))
   assert_passes(judge(setup(with {
     scene = "plane", half = 0.1, distance = 0.3, capacity = 64, cam_x = 0.01, cam_y = -0.2,

@@ -19,12 +19,17 @@ void tsdf_sphere(float *points, const double centre[3], double radius, int64_t n
   }
 }
 
+/* Place i of n, evenly from -half to half; a single one in the middle. */
+static float along(double half, int64_t i, int64_t n) {
+  return n < 2 ? 0 : (float)(-half + 2 * half * (double)i / (double)(n - 1));
+}
+
 void tsdf_plane(float *points, double z, double half, int64_t rows, int64_t cols) {
   for (int64_t i = 0; i < rows; ++i)
     for (int64_t j = 0; j < cols; ++j) {
       float *p = &points[3 * (i * cols + j)];
-      p[0] = (float)(-half + 2 * half * (double)i / (double)(rows - 1));
-      p[1] = (float)(-half + 2 * half * (double)j / (double)(cols - 1));
+      p[0] = along(half, i, rows);
+      p[1] = along(half, j, cols);
       p[2] = (float)z;
     }
 }

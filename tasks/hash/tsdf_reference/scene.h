@@ -9,7 +9,8 @@
 void tsdf_sphere(float *points, const double centre[3], double radius, int64_t n_theta,
                  int64_t n_phi);
 
-/* rows x cols points, evenly over [-half, half] in x and y with both ends, at height z. */
+/* rows x cols points, evenly over [-half, half] in x and y with both ends, at height z; a
+ * single row or column is in the middle. */
 void tsdf_plane(float *points, double z, double half, int64_t rows, int64_t cols);
 
 #endif
