@@ -79,6 +79,15 @@ static void set_boolean(lua_State *L, const char *name, bool value) {
   lua_setfield(L, -2, name);
 }
 
+/* Each simulator device reserves a terabyte of addresses: those that nobody refers to any more are
+ * closed by the collector alone. */
+static pg_code open_device(lua_State *L, const char *spec, pg_lua_device *device, pg_error *error) {
+  pg_code code = pg_device_open(spec, &device->device, error);
+  if (code != PG_MEMORY) return code;
+  lua_gc(L, LUA_GCCOLLECT);
+  return pg_device_open(spec, &device->device, error);
+}
+
 /* core.device([spec = "auto"]): open one. Raises not_found (the hint names the nearest),
  * environment. */
 static int core_device(lua_State *L) {
@@ -89,7 +98,7 @@ static int core_device(lua_State *L) {
   pg_lua_device *device = lua_newuserdatauv(L, sizeof *device, 0);
   device->device = NULL;
   luaL_setmetatable(L, PG_DEVICE_META);
-  if (pg_device_open(spec, &device->device, &error)) return pg_lua_raise(L, &error);
+  if (open_device(L, spec, device, &error)) return pg_lua_raise(L, &error);
   return 1;
 }
 

@@ -287,6 +287,13 @@ function TestDevice:test_memory_that_nobody_holds_is_collected_when_it_is_short(
   lu.assertStrContains(e.message, "free")
 end
 
+function TestDevice:test_devices_that_nobody_holds_are_collected()
+  if dev:info().kind ~= "sim" then return end -- each reserves a terabyte of addresses; there are 128
+  collectgarbage "stop"
+  for _ = 1, 300 do core.device "sim" end
+  collectgarbage "restart"
+end
+
 function TestDevice:test_a_closed_device_makes_its_objects_unusable()
   local b, k, event = dev:alloc(64), saxpy(), dev:event()
   local step = k:bind { grid = 1, block = 1, args = { b, b, 1, 0 } }
