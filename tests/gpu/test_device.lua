@@ -288,7 +288,7 @@ function TestDevice:test_memory_that_nobody_holds_is_collected_when_it_is_short(
 end
 
 function TestDevice:test_devices_that_nobody_holds_are_collected()
-  if dev:info().kind ~= "sim" then return end -- each reserves a terabyte of addresses; there are 128
+  if dev:info().kind ~= "sim" then return end -- each reserves a terabyte of the 128 there are
   collectgarbage "stop"
   for _ = 1, 300 do core.device "sim" end
   collectgarbage "restart"
