@@ -260,10 +260,10 @@ static int sys_catch_interrupt(lua_State *L) {
   return 0;
 }
 
-/* sys.release_interrupt(): SIGINT and SIGTERM end the process again. */
+/* sys.release_interrupt([ignore]): SIGTERM ends the process again, and so does SIGINT unless it is
+ * to be ignored. */
 static int sys_release_interrupt(lua_State *L) {
-  (void)L;
-  signal(SIGINT, SIG_DFL);
+  signal(SIGINT, lua_toboolean(L, 1) ? SIG_IGN : SIG_DFL);
   signal(SIGTERM, SIG_DFL);
   return 0;
 }

@@ -49,7 +49,10 @@ end
 local function edited_reader(editor)
   local path = files.data "history"
   recall(editor, path)
+  -- Control-C is a key like others, but not yet in the moment between a prompt and its reading.
+  core.release_interrupt(true)
   return {
+    edited = true,
     read = function(prompt) return editor:read(prompt) end,
     add = function(line)
       editor:add(line)
@@ -112,12 +115,12 @@ end
 
 -- Control-C ends what runs, not the prompt; a second one that finds it still running (in a kernel,
 -- in C) ends all.
-local function run(chunk)
+local function run(chunk, input)
   core.catch_interrupt()
   debug.sethook(stop_when_interrupted, "", PERIOD)
   local results = table.pack(xpcall(chunk, function(e) return e end))
   debug.sethook()
-  core.release_interrupt()
+  core.release_interrupt(input.edited)
   show(table.unpack(results, 1, results.n))
 end
 
@@ -132,7 +135,7 @@ function repl.main()
   while true do
     local chunk, message = read_chunk(input)
     if chunk then
-      run(chunk)
+      run(chunk, input)
     elseif message then
       io.write("error: ", message, "\n")
       io.flush()
