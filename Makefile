@@ -65,7 +65,7 @@ run: deps-run ## install what is missing, build, run the benchmarks (TASKS="..."
 
 .PHONY: test
 test: deps-test ## install what is missing, build, run every test (ONLY=pattern: only these suites)
-	@BUILD=$(BUILD) CC="$(CC)" tests/run $(ONLY)
+	@BUILD=$(BUILD) CC="$(CC)" tests/run '$(ONLY)'
 
 .PHONY: test-gpu
 test-gpu: build $(GPUTESTS) ## tests that need an NVIDIA GPU
