@@ -9,11 +9,6 @@
 
 #include <string.h>
 
-static void set_number(lua_State *L, const char *name, double value) {
-  lua_pushnumber(L, value);
-  lua_setfield(L, -2, name);
-}
-
 static void set_count(lua_State *L, const char *name, size_t value) {
   lua_pushinteger(L, (lua_Integer)value);
   lua_setfield(L, -2, name);
@@ -50,11 +45,11 @@ static void push_comparison(lua_State *L, const pg_array *want, const pg_array *
   set_count(L, "inf_got", c->inf_got);
   set_count(L, "got_zeros", c->got_zeros);
   set_count(L, "want_zeros", c->want_zeros);
-  set_number(L, "max_abs", c->max_abs);
-  set_number(L, "max_rel", c->max_rel);
-  set_number(L, "max_ulp", c->max_ulp);
-  set_number(L, "rms_rel", c->rms_rel);
-  set_number(L, "want_norm", c->want_norm);
+  pg_lua_set_number(L, "max_abs", c->max_abs);
+  pg_lua_set_number(L, "max_rel", c->max_rel);
+  pg_lua_set_number(L, "max_ulp", c->max_ulp);
+  pg_lua_set_number(L, "rms_rel", c->rms_rel);
+  pg_lua_set_number(L, "want_norm", c->want_norm);
   if (c->count) set_count(L, "worst", c->worst);
   if (c->bad) set_count(L, "first_bad", c->first_bad), set_count(L, "last_bad", c->last_bad);
   push_mismatches(L, want, got, c);
@@ -177,14 +172,14 @@ static int core_summarize(lua_State *L) {
   if (pg_summarize(samples, count, &s, &error)) return pg_lua_raise(L, &error);
   lua_createtable(L, 0, 10);
   set_count(L, "samples", s.samples);
-  set_number(L, "min", s.min);
-  set_number(L, "max", s.max);
-  set_number(L, "mean", s.mean);
-  set_number(L, "stddev", s.stddev);
-  set_number(L, "median", s.median);
-  set_number(L, "p20", s.p20);
-  set_number(L, "p80", s.p80);
-  set_number(L, "relative_half", s.relative_half);
+  pg_lua_set_number(L, "min", s.min);
+  pg_lua_set_number(L, "max", s.max);
+  pg_lua_set_number(L, "mean", s.mean);
+  pg_lua_set_number(L, "stddev", s.stddev);
+  pg_lua_set_number(L, "median", s.median);
+  pg_lua_set_number(L, "p20", s.p20);
+  pg_lua_set_number(L, "p80", s.p80);
+  pg_lua_set_number(L, "relative_half", s.relative_half);
   set_interval(L, "ci95", s.ci95);
   return 1;
 }
@@ -203,7 +198,7 @@ static int core_ratio(lua_State *L) {
   if (pg_ratio(a, na, b, nb, (uint64_t)seed, (int)rounds, &ratio, ci95, &error))
     return pg_lua_raise(L, &error);
   lua_createtable(L, 0, 2);
-  set_number(L, "ratio", ratio);
+  pg_lua_set_number(L, "ratio", ratio);
   set_interval(L, "ci95", ci95);
   return 1;
 }

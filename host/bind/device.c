@@ -64,11 +64,6 @@ static void set_triple(lua_State *L, const char *name, const uint32_t value[3]) 
   lua_setfield(L, -2, name);
 }
 
-static void set_integer(lua_State *L, const char *name, lua_Integer value) {
-  lua_pushinteger(L, value);
-  lua_setfield(L, -2, name);
-}
-
 static void set_string(lua_State *L, const char *name, const char *value) {
   lua_pushstring(L, value);
   lua_setfield(L, -2, name);
@@ -134,16 +129,16 @@ static int device_info(lua_State *L) {
   set_string(L, "kind", info.kind);
   set_string(L, "name", info.name);
   set_string(L, "driver", info.driver);
-  set_integer(L, "cc_major", info.cc_major);
-  set_integer(L, "cc_minor", info.cc_minor);
-  set_integer(L, "multiprocessors", info.multiprocessors);
-  set_integer(L, "max_threads_per_block", info.max_threads_per_block);
+  pg_lua_set_integer(L, "cc_major", info.cc_major);
+  pg_lua_set_integer(L, "cc_minor", info.cc_minor);
+  pg_lua_set_integer(L, "multiprocessors", info.multiprocessors);
+  pg_lua_set_integer(L, "max_threads_per_block", info.max_threads_per_block);
   set_triple(L, "max_grid", info.max_grid);
   set_triple(L, "max_block", info.max_block);
-  set_integer(L, "shared_per_block", (lua_Integer)info.shared_per_block);
-  set_integer(L, "shared_per_block_optin", (lua_Integer)info.shared_per_block_optin);
-  set_integer(L, "l2_bytes", (lua_Integer)info.l2_bytes);
-  set_integer(L, "memory_bytes", (lua_Integer)info.memory_bytes);
+  pg_lua_set_integer(L, "shared_per_block", (lua_Integer)info.shared_per_block);
+  pg_lua_set_integer(L, "shared_per_block_optin", (lua_Integer)info.shared_per_block_optin);
+  pg_lua_set_integer(L, "l2_bytes", (lua_Integer)info.l2_bytes);
+  pg_lua_set_integer(L, "memory_bytes", (lua_Integer)info.memory_bytes);
   set_boolean(L, "gpu_clock", info.gpu_clock);
   return 1;
 }
@@ -161,17 +156,17 @@ static void set_fault_place(lua_State *L, const pg_fault *fault) {
   set_triple(L, "block", fault->block);
   set_triple(L, "thread", fault->thread);
   if (fault->file[0]) set_string(L, "file", fault->file);
-  if (fault->line > 0) set_integer(L, "line", fault->line);
-  if (fault->ptx_line > 0) set_integer(L, "ptx_line", fault->ptx_line);
+  if (fault->line > 0) pg_lua_set_integer(L, "line", fault->line);
+  if (fault->ptx_line > 0) pg_lua_set_integer(L, "ptx_line", fault->ptx_line);
   set_string(L, "instruction", fault->instruction);
-  set_integer(L, "address", (lua_Integer)fault->address);
-  set_integer(L, "access_bytes", fault->access_bytes);
+  pg_lua_set_integer(L, "address", (lua_Integer)fault->address);
+  pg_lua_set_integer(L, "access_bytes", fault->access_bytes);
   set_string(L, "space", fault->space);
   if (fault->allocation[0]) {
     set_string(L, "allocation", fault->allocation);
-    set_integer(L, "allocation_base", (lua_Integer)fault->allocation_base);
-    set_integer(L, "allocation_bytes", (lua_Integer)fault->allocation_bytes);
-    set_integer(L, "distance", fault->distance);
+    pg_lua_set_integer(L, "allocation_base", (lua_Integer)fault->allocation_base);
+    pg_lua_set_integer(L, "allocation_bytes", (lua_Integer)fault->allocation_bytes);
+    pg_lua_set_integer(L, "distance", fault->distance);
   }
 }
 
@@ -204,12 +199,12 @@ static int device_findings(lua_State *L) {
   int n = device->device->ops->findings(device->device, list, PG_FINDING_MAX, lua_toboolean(L, 2));
   for (int i = 0; i < n; i++) {
     push_fault(L, &list[i]);
-    set_integer(L, "times", (lua_Integer)list[i].times);
+    pg_lua_set_integer(L, "times", (lua_Integer)list[i].times);
     if (list[i].other_ptx_line) {
       set_triple(L, "other_block", list[i].other_block);
       set_triple(L, "other_thread", list[i].other_thread);
       set_string(L, "other_file", list[i].other_file);
-      set_integer(L, "other_line", list[i].other_line);
+      pg_lua_set_integer(L, "other_line", list[i].other_line);
     }
     lua_rawseti(L, -3, i + 1);
   }
@@ -223,7 +218,7 @@ static int device_counters(lua_State *L) {
   pg_counters counters;
   device->device->ops->counters(device->device, &counters, lua_toboolean(L, 2));
   lua_createtable(L, 0, 20);
-#define PG_X(name, text) set_integer(L, #name, (lua_Integer)counters.name);
+#define PG_X(name, text) pg_lua_set_integer(L, #name, (lua_Integer)counters.name);
   PG_COUNTERS(PG_X)
 #undef PG_X
   set_boolean(L, "complete", counters.complete);
@@ -240,7 +235,7 @@ static int device_limit(lua_State *L) {
 }
 
 static void set_known(lua_State *L, const char *name, long long value) {
-  if (value >= 0) set_integer(L, name, (lua_Integer)value);
+  if (value >= 0) pg_lua_set_integer(L, name, (lua_Integer)value);
 }
 
 /* dev:health(): {sm_clock_mhz, memory_clock_mhz, temperature_c, power_mw, throttle_reasons}; what

@@ -5,16 +5,6 @@
 
 #include <string.h>
 
-static void set_number(lua_State *L, const char *name, double value) {
-  lua_pushnumber(L, value);
-  lua_setfield(L, -2, name);
-}
-
-static void set_integer(lua_State *L, const char *name, int64_t value) {
-  lua_pushinteger(L, value);
-  lua_setfield(L, -2, name);
-}
-
 static pg_law check_law(lua_State *L) {
   static const char *const names[] = {"uniform", "normal", "lognormal", "exponential", "integer"};
   lua_getfield(L, 2, "law");
@@ -60,23 +50,23 @@ static int core_test_draws(lua_State *L) {
   pg_error error;
   if (pg_test_draws(array, &d, &r, &error)) return pg_lua_raise(L, &error);
   lua_createtable(L, 0, 18);
-  set_integer(L, "count", (int64_t)r.count);
-  set_integer(L, "outside", (int64_t)r.outside);
-  set_integer(L, "outside_at", (int64_t)r.outside_at);
+  pg_lua_set_integer(L, "count", (int64_t)r.count);
+  pg_lua_set_integer(L, "outside", (int64_t)r.outside);
+  pg_lua_set_integer(L, "outside_at", (int64_t)r.outside_at);
   push_list(L, "moment", r.moment, PG_MOMENTS);
   push_list(L, "serial", r.serial, PG_LAGS);
   push_lags(L);
-  set_number(L, "ks", r.ks);
-  set_number(L, "chi2", r.chi2);
-  set_number(L, "pairs_chi2", r.pairs_chi2);
-  set_number(L, "lowest", r.lowest);
-  set_number(L, "highest", r.highest);
-  set_integer(L, "equal_neighbours", (int64_t)r.equal_neighbours);
-  set_integer(L, "bits", r.bits);
-  set_integer(L, "worst_bit", r.worst_bit);
-  set_integer(L, "worst_change_bit", r.worst_change_bit);
-  set_number(L, "ones", r.ones);
-  set_number(L, "changes", r.changes);
+  pg_lua_set_number(L, "ks", r.ks);
+  pg_lua_set_number(L, "chi2", r.chi2);
+  pg_lua_set_number(L, "pairs_chi2", r.pairs_chi2);
+  pg_lua_set_number(L, "lowest", r.lowest);
+  pg_lua_set_number(L, "highest", r.highest);
+  pg_lua_set_integer(L, "equal_neighbours", (int64_t)r.equal_neighbours);
+  pg_lua_set_integer(L, "bits", r.bits);
+  pg_lua_set_integer(L, "worst_bit", r.worst_bit);
+  pg_lua_set_integer(L, "worst_change_bit", r.worst_change_bit);
+  pg_lua_set_number(L, "ones", r.ones);
+  pg_lua_set_number(L, "changes", r.changes);
   return 1;
 }
 

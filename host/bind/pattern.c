@@ -5,34 +5,24 @@
 #include "bind.h"
 #include "value.h"
 
-static void set_integer(lua_State *L, const char *name, int64_t value) {
-  lua_pushinteger(L, value);
-  lua_setfield(L, -2, name);
-}
-
-static void set_number(lua_State *L, const char *name, double value) {
-  lua_pushnumber(L, value);
-  lua_setfield(L, -2, name);
-}
-
 static void push_axis(lua_State *L, const pg_axis *axis) {
   lua_createtable(L, 0, 5);
-  set_integer(L, "extent", axis->extent);
-  set_integer(L, "touched", axis->touched);
-  set_integer(L, "first", axis->first);
-  set_integer(L, "last", axis->last);
-  set_integer(L, "stride", axis->stride);
+  pg_lua_set_integer(L, "extent", axis->extent);
+  pg_lua_set_integer(L, "touched", axis->touched);
+  pg_lua_set_integer(L, "first", axis->first);
+  pg_lua_set_integer(L, "last", axis->last);
+  pg_lua_set_integer(L, "stride", axis->stride);
 }
 
 static void push_pattern(lua_State *L, const pg_pattern *p) {
   lua_createtable(L, 0, 12);
-  set_integer(L, "bad", (int64_t)p->bad);
-  set_integer(L, "first", (int64_t)p->first);
-  set_integer(L, "last", (int64_t)p->last);
-  set_integer(L, "stride", (int64_t)p->stride);
-  set_integer(L, "diagonal", (int64_t)p->diagonal);
-  set_integer(L, "above", (int64_t)p->above);
-  set_integer(L, "below", (int64_t)p->below);
+  pg_lua_set_integer(L, "bad", (int64_t)p->bad);
+  pg_lua_set_integer(L, "first", (int64_t)p->first);
+  pg_lua_set_integer(L, "last", (int64_t)p->last);
+  pg_lua_set_integer(L, "stride", (int64_t)p->stride);
+  pg_lua_set_integer(L, "diagonal", (int64_t)p->diagonal);
+  pg_lua_set_integer(L, "above", (int64_t)p->above);
+  pg_lua_set_integer(L, "below", (int64_t)p->below);
   lua_pushboolean(L, p->box);
   lua_setfield(L, -2, "box");
   lua_createtable(L, p->ndim, 0);
@@ -42,7 +32,7 @@ static void push_pattern(lua_State *L, const pg_pattern *p) {
   }
   lua_setfield(L, -2, "axes");
   if (p->modulus == 0) return;
-  set_integer(L, "modulus", (int64_t)p->modulus);
+  pg_lua_set_integer(L, "modulus", (int64_t)p->modulus);
   lua_newtable(L);
   for (size_t i = 0, n = 0; i < p->modulus; i++)
     if (p->residues[i]) lua_pushinteger(L, (lua_Integer)i), lua_rawseti(L, -2, (lua_Integer)++n);
@@ -82,16 +72,16 @@ static int core_find_relation(lua_State *L) {
   pg_error error;
   if (pg_find_relation(want, got, marks, &r, &error)) return pg_lua_raise(L, &error);
   lua_createtable(L, 0, 10);
-  set_integer(L, "pairs", (int64_t)r.pairs);
-  set_integer(L, "ratios", (int64_t)r.ratios);
-  set_integer(L, "zeros", (int64_t)r.zeros);
-  set_integer(L, "nans", (int64_t)r.nans);
-  set_number(L, "ratio_min", r.ratio_min);
-  set_number(L, "ratio_max", r.ratio_max);
-  set_number(L, "difference_min", r.difference_min);
-  set_number(L, "difference_max", r.difference_max);
-  set_number(L, "got_min", r.got_min);
-  set_number(L, "got_max", r.got_max);
+  pg_lua_set_integer(L, "pairs", (int64_t)r.pairs);
+  pg_lua_set_integer(L, "ratios", (int64_t)r.ratios);
+  pg_lua_set_integer(L, "zeros", (int64_t)r.zeros);
+  pg_lua_set_integer(L, "nans", (int64_t)r.nans);
+  pg_lua_set_number(L, "ratio_min", r.ratio_min);
+  pg_lua_set_number(L, "ratio_max", r.ratio_max);
+  pg_lua_set_number(L, "difference_min", r.difference_min);
+  pg_lua_set_number(L, "difference_max", r.difference_max);
+  pg_lua_set_number(L, "got_min", r.got_min);
+  pg_lua_set_number(L, "got_max", r.got_max);
   return 1;
 }
 

@@ -4,11 +4,6 @@
 #include "bind.h"
 #include "value.h"
 
-static void set_integer(lua_State *L, const char *name, int64_t value) {
-  lua_pushinteger(L, value);
-  lua_setfield(L, -2, name);
-}
-
 /* An array or a list of them at `arg`; count: those of field `count_name` of the options at
  * `options`, else all. The arrays stay alive through the argument. */
 static pg_rows check_rows(lua_State *L, int arg, int options, const char *count_name) {
@@ -51,10 +46,10 @@ static int core_compare_rows(lua_State *L) {
   if (pg_rows_compare(&want, &got, set, key, &d, &error)) return pg_lua_raise(L, &error);
   if (d.missing + d.extra == 0) return 0;
   lua_createtable(L, 0, 4);
-  set_integer(L, "missing", (int64_t)d.missing);
-  set_integer(L, "extra", (int64_t)d.extra);
-  if (d.missing) set_integer(L, "missing_at", (int64_t)d.missing_at);
-  if (d.extra) set_integer(L, "extra_at", (int64_t)d.extra_at);
+  pg_lua_set_integer(L, "missing", (int64_t)d.missing);
+  pg_lua_set_integer(L, "extra", (int64_t)d.extra);
+  if (d.missing) pg_lua_set_integer(L, "missing_at", (int64_t)d.missing_at);
+  if (d.extra) pg_lua_set_integer(L, "extra_at", (int64_t)d.extra_at);
   return 1;
 }
 
@@ -103,11 +98,11 @@ static int core_check_permutation(lua_State *L) {
     return pg_lua_raise(L, &error);
   if (p.outside + p.duplicates == 0) return 0;
   lua_createtable(L, 0, 5);
-  set_integer(L, "outside", (int64_t)p.outside);
-  set_integer(L, "duplicates", (int64_t)p.duplicates);
-  if (p.outside) set_integer(L, "outside_at", (int64_t)p.outside_at);
-  if (p.duplicates) set_integer(L, "duplicate_at", (int64_t)p.duplicate_at);
-  set_integer(L, "missing", p.missing);
+  pg_lua_set_integer(L, "outside", (int64_t)p.outside);
+  pg_lua_set_integer(L, "duplicates", (int64_t)p.duplicates);
+  if (p.outside) pg_lua_set_integer(L, "outside_at", (int64_t)p.outside_at);
+  if (p.duplicates) pg_lua_set_integer(L, "duplicate_at", (int64_t)p.duplicate_at);
+  pg_lua_set_integer(L, "missing", p.missing);
   return 1;
 }
 

@@ -30,6 +30,17 @@ static inline char *pg_element(const pg_array *array, size_t index) {
   return (char *)array->data + index * array->dtype.size;
 }
 
+/* Fields of the table on top of the stack. */
+static inline void pg_lua_set_integer(lua_State *L, const char *name, lua_Integer value) {
+  lua_pushinteger(L, value);
+  lua_setfield(L, -2, name);
+}
+
+static inline void pg_lua_set_number(lua_State *L, const char *name, double value) {
+  lua_pushnumber(L, value);
+  lua_setfield(L, -2, name);
+}
+
 /* Options of a call given as a table: field `name` of the table at `index`, or the default. Raise
  * "option 'seed': expected integer, got string". index may be none or nil: then every option is
  * absent. */

@@ -126,7 +126,7 @@ $written
   kernel = [[$signature]],
   launch = function(p) return { grid = ($extent + 255) // 256, block = 256 } end,
 
-  -- TODO: until this returns what must come out, by name, and validate is { "close", ops = 1 } or
+  -- Until this returns what must come out, by name, and validate is { "close", ops = 1 } or
   -- another of validators/README.md, all that is judged is that every element was written.
   reference = function() return {} end,
   validate = function(ctx)
