@@ -258,6 +258,56 @@ pub unsafe fn load_u64x2(at: *const u64) -> (u64, u64) {
     (both as u64, (both >> 64) as u64)
 }
 
+/// The same of memory that others' accesses may race with: each half is read whole.
+#[inline(always)]
+pub unsafe fn load_relaxed_u64x2(at: *const u64) -> (u64, u64) {
+    let (low, high): (u64, u64);
+    unsafe {
+        asm!("ld.relaxed.gpu.global.v2.b64 {{{}, {}}}, [{}];", out(reg64) low, out(reg64) high,
+             in(reg64) global(at), options(nostack));
+    }
+    (low, high)
+}
+
+/// The same of memory that nobody writes while the kernel runs.
+#[inline(always)]
+pub unsafe fn load_constant_u64x2(at: *const u64) -> (u64, u64) {
+    let (low, high): (u64, u64);
+    unsafe {
+        asm!("ld.global.nc.v2.b64 {{{}, {}}}, [{}];", out(reg64) low, out(reg64) high,
+             in(reg64) global(at), options(pure, readonly, nostack));
+    }
+    (low, high)
+}
+
+macro_rules! stream {
+    ($($load:ident, $store:ident: $ty:ty, $reg:ident = $suffix:literal;)*) => { $(
+        /// __ldcs: of what is read once, and may leave the caches first.
+        #[inline(always)]
+        pub unsafe fn $load(at: *const $ty) -> $ty {
+            let value: $ty;
+            unsafe {
+                asm!(concat!("ld.global.cs.", $suffix, " {}, [{}];"), out($reg) value,
+                     in(reg64) global(at), options(pure, readonly, nostack));
+            }
+            value
+        }
+        /// __stcs: of what is not read again soon, and may leave the caches first.
+        #[inline(always)]
+        pub unsafe fn $store(at: *mut $ty, value: $ty) {
+            unsafe {
+                asm!(concat!("st.global.cs.", $suffix, " [{}], {};"), in(reg64) global(at),
+                     in($reg) value, options(nostack));
+            }
+        }
+    )* };
+}
+
+stream! {
+    load_streaming_u32, store_streaming_u32: u32, reg32 = "b32";
+    load_streaming_u64, store_streaming_u64: u64, reg64 = "b64";
+}
+
 // ---- atomics ----
 
 macro_rules! atomic {
@@ -366,6 +416,18 @@ macro_rules! shared {
         }
         address as *mut $ty
     }};
+}
+
+/// Adds to a value in shared memory; the old one is returned. `at` comes from `shared!`.
+#[inline(always)]
+pub unsafe fn atomic_add_shared_u32(at: *mut u32, value: u32) -> u32 {
+    let old: u32;
+    unsafe {
+        asm!("{{ .reg .u64 at; cvta.to.shared.u64 at, {1}; \
+              atom.relaxed.cta.shared.add.u32 {0}, [at], {2}; }}",
+             out(reg32) old, in(reg64) at, in(reg32) value, options(nostack));
+    }
+    old
 }
 
 // ---- constants ----

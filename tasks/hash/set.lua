@@ -128,24 +128,33 @@ local function partitioned(name, counts)
   end
 end
 
-local function impls(name, counts)
-  local flight = ("kernels/hash/%s_flight.cu"):format(name)
-  return {
-    naive = {
-      "cuda", ("kernels/hash/%s.cu"):format(name), doc = "one key a thread, slot after slot",
+-- The arms of one language: as the text says, with the levers, with the keys sorted first.
+local function arms(lang, name, counts, prefix)
+  local extension = lang == "rust" and "rs" or "cu"
+  local plain = ("kernels/hash/%s.%s"):format(name, extension)
+  local flight = ("kernels/hash/%s_flight.%s"):format(name, extension)
+  local list = {
+    { name = prefix or "naive", lang, plain, doc = "one key a thread, slot after slot" },
+    {
+      name = prefix and prefix .. "-flight" or "flight", lang, flight,
+      doc = "4 keys in flight a thread, sectors read whole", launch = per_thread(name, 4),
     },
-    flight = {
-      "cuda", flight,
-      doc = "4 keys in flight a thread, sectors read whole",
-      launch = per_thread(name, 4),
-    },
-    partitioned = name ~= "find" and {
-      "cuda", flight, doc = "flight, with keys sorted by region of the table first",
-      only = { probing = { "linear", "bucket" } },
-      launch = partitioned(name, counts),
-      scratch = { binned = { dtype = "u64", n = "n" }, bins = { dtype = "u32", n = 256 } },
-    } or nil,
   }
+  if name == "find" then return list end
+  list[3] = {
+    name = prefix and prefix .. "-partitioned" or "partitioned", lang, flight,
+    doc = "flight, with keys sorted by region of the table first",
+    only = { probing = { "linear", "bucket" } },
+    launch = partitioned(name, counts),
+    scratch = { binned = { dtype = "u64", n = "n" }, bins = { dtype = "u32", n = 256 } },
+  }
+  return list
+end
+
+local function impls(name, counts)
+  local list = arms("cuda", name, counts)
+  table.move(arms("rust", name, counts, "rust"), 1, 3, #list + 1, list)
+  return list
 end
 
 local insert = pg.task {
