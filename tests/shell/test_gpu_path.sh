@@ -4,7 +4,7 @@
 . tests/shell/tap.sh
 build=${BUILD:-build}
 shim=$build/tests/shim
-make -s BUILD="$build" "$shim/libcuda.so.1" "$shim/libnvidia-ml.so.1"
+make -s BUILD="$build" "$shim/libcuda.so.1" "$shim/libnvidia-ml.so.1" "$build/tests/gpu/event_loop"
 
 on_shim() { # COMMAND...: its output and status with that driver
   LD_LIBRARY_PATH=$PWD/$shim "$@" 2>&1
@@ -21,6 +21,8 @@ out=$(on_shim "$build/perigee" doctor)
 check "doctor names the GPU and its driver" "$out" "*cuda:0*simulated GPU*999.0 (CUDA 13.0)*"
 out=$(on_shim tests/gpu/run ceilings)
 check "doctor --measure, and what is done with what it found" "$out" "* 0 failed*status 0"
+out=$(NCU=none on_shim tests/gpu/run timing)
+check "the comparison of clocks runs" "$out" "* 0 failed*status 0"
 out=$(on_shim "$build/perigee" check vector/saxpy tests/candidates/saxpy/right.cu --device cuda:1)
 check "a GPU that is not there" "$out" "*cuda:1 does not exist: CUDA sees 1 GPU*status 3"
 folder=$(mktemp -d)

@@ -1,0 +1,193 @@
+--- Whether the judge's times are true: against an event loop written by hand in C (event_loop.c),
+-- against ncu, against themselves. One kernel of known work, at four lengths that the clock of
+-- the multiprocessors sets and one that memory sets. Ends with "N passed, N failed".
+--
+--     perigee tests/gpu/timing.lua EVENT_LOOP        (NCU=path of ncu, or none)
+
+local pg = require "perigee"
+local core = require "perigee.core"
+
+local device = os.getenv "PERIGEE_TEST_DEVICE" or "cuda:0"
+local loop = arg[1] or "build/tests/gpu/event_loop"
+-- On a GPU that is the simulator (tests/shim) only that all of this runs is tested.
+local is_real = not core.device(device):info().name:find "simulated"
+local N, BLOCK = is_real and 33792 or 256, 128 -- two blocks for each of 132 multiprocessors
+local WIDE = is_real and 1 << 24 or 1 << 10 -- elements of the kernel that memory limits
+local CALIBRATE = is_real and 100000 or 50
+local WITHIN, WITHIN_US = is_real and 0.02 or 1e9, 0.3
+local TRIALS = is_real and 20 or 1
+local A, C = 1664525, 1013904223
+local MASK = 0xffffffff
+
+local SOURCE = [[
+extern "C" __global__ void spin(const unsigned* x, unsigned* y, int n, int rounds) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i >= n) return;
+  unsigned v = x[i];
+#pragma unroll 1
+  for (int k = 0; k < rounds; k++) v = v * 1664525u + 1013904223u;
+  y[i] = v;
+}
+]]
+
+local passed, failed = 0, 0
+
+local function check(what, ok, shown)
+  if ok then passed = passed + 1 else failed = failed + 1 end
+  print(("%s %s%s"):format(ok and "ok" or "not ok", what, shown and ": " .. tostring(shown) or ""))
+end
+
+-- ---- the task ----
+
+-- v -> A v + C, `rounds` times over, is again v -> a v + c.
+local function power(rounds)
+  local a, c, square_a, square_c = 1, 0, A, C
+  while rounds > 0 do
+    if rounds & 1 == 1 then a, c = square_a * a & MASK, (square_a * c + square_c) & MASK end
+    square_a, square_c = square_a * square_a & MASK, (square_a * square_c + square_c) & MASK
+    rounds = rounds >> 1
+  end
+  return a, c
+end
+
+local function reference(p, io)
+  local a, c = power(p.rounds)
+  local y = io.x:copy()
+  for i = 0, p.n - 1 do y[i] = (a * y[i] + c) & MASK end
+  return { y = y }
+end
+
+local function spin_task(ptx, rounds, fields)
+  local t = {
+    name = "truth/spin", params = { n = { default = N }, rounds = { default = rounds } },
+    kernel = "void spin(const u32* x, u32* y, int n, int rounds)",
+    inputs = function(p, rng) return { x = rng:array("u32", p.n, { dist = "bits" }) } end,
+    outputs = function(p) return { y = pg.spec("u32", p.n) } end,
+    launch = function(p) return { grid = (p.n + BLOCK - 1) // BLOCK, block = BLOCK } end,
+    reference = reference, validate = "exact",
+    impls = { { name = "a", "ptx", ptx }, { name = "b", "ptx", ptx } },
+  }
+  for name, value in pairs(fields or {}) do t[name] = value end
+  return pg.task(t)
+end
+
+-- ---- three clocks ----
+
+local function output(command)
+  local pipe <close> = io.popen(command .. " 2>&1")
+  return pipe:read "a"
+end
+
+local function judged(ptx, n, rounds, method, budget)
+  local rec = pg.run(spin_task(ptx, rounds), { device = device, method = method,
+    impls = { "a" }, budget = budget, set = { n = n, rounds = rounds } })[1]
+  if rec.verdict ~= "passed" then print(rec.verdict, rec.reason) end
+  return rec.time
+end
+
+local function by_hand(ptx, n, rounds, method, samples)
+  local text = output(("'%s' '%s' spin %d %d %s %d"):format(loop, ptx, n, rounds, method, samples))
+  return tonumber(text) or print(text)
+end
+
+local function find_ncu()
+  if os.getenv "NCU" then return os.getenv "NCU" ~= "none" and os.getenv "NCU" or nil end
+  local found = output [[for n in "$(command -v ncu)" /usr/local/cuda*/bin/ncu \
+    /opt/nvidia/nsight-compute/*/ncu; do if [ -x "$n" ]; then echo "$n"; break; fi; done]]
+  return found:match "^%S+"
+end
+
+-- The median duration that ncu gives the kernel, with its caches flushed before each launch.
+local function by_ncu(ncu, ptx, n, rounds, cold)
+  local text = output(("'%s' --clock-control none --cache-control %s --csv --print-units base "
+    .. "--kernel-name spin --metrics gpu__time_duration.sum '%s' '%s' spin %d %d cold 12"):format(
+    ncu, cold and "all" or "none", loop, ptx, n, rounds))
+  local us = {}
+  for value in text:gmatch '"gpu__time_duration.sum","n?s?[^"]*","([%d.,]+)"' do
+    us[#us + 1] = tonumber((value:gsub(",", ""))) / 1000
+  end
+  if #us < 3 then return nil, text:sub(-300) end
+  return pg.summarize(us).median
+end
+
+local function agrees(what, ours, theirs, within_us)
+  if not ours or not theirs then return check(what, false, "no time") end
+  local off = ours - theirs
+  check(what, math.abs(off) <= math.max(WITHIN * theirs, within_us or WITHIN_US),
+    ("%.2f us here, %.2f us there, %+.2f us, %+.2f%%"):format(ours, theirs, off,
+    100 * off / theirs))
+end
+
+-- ---- what is compared ----
+
+-- Rounds of the loop for a kernel of about `us` microseconds.
+local function rounds_for(us, one_us)
+  return math.max(1, math.floor(us / one_us))
+end
+
+local function calibrate(ptx)
+  local long = by_hand(ptx, N, 2 * CALIBRATE, "hot", 20)
+  local short = by_hand(ptx, N, CALIBRATE, "hot", 20)
+  return is_real and (long - short) / CALIBRATE or 10
+end
+
+local function truth(ptx, one_us)
+  local ncu = find_ncu()
+  if not ncu then print "skipped: no ncu here to compare with" end
+  for _, us in ipairs { 5, 20, 200, 2000, "memory" } do
+    local memory = us == "memory"
+    local n, rounds = memory and WIDE or N, memory and 1 or rounds_for(us, one_us)
+    local name = memory and "a copy of 64 MiB" or ("about %d us"):format(us)
+    local samples = us == 2000 and 200 or is_real and 1000 or 10
+    for _, method in ipairs { "cold", "hot" } do
+      local time = judged(ptx, n, rounds, method, 0.5)
+      local hand = by_hand(ptx, n, rounds, method, samples)
+      agrees(("%s, %s, by hand"):format(name, method), time and time.median_us, hand)
+      local profiled, why
+      if ncu then profiled, why = by_ncu(ncu, ptx, n, rounds, method == "cold") end
+      if profiled and (memory or us >= 20) and method == "cold" then
+        agrees(("%s, %s, ncu"):format(name, method), time and time.median_us, profiled, 2)
+      elseif ncu then
+        print(("  %s, %s, ncu: %s"):format(name, method, profiled or why))
+      end
+    end
+  end
+end
+
+-- Twenty comparisons of a kernel with itself and with one that does 1% more.
+local function trials(ptx, rounds)
+  local slower = math.floor(rounds * 1.01 + 0.5)
+  local one = spin_task(ptx, rounds, {
+    args = function() return { rounds = rounds } end,
+  })
+  local same, told, worst = 0, 0, 0
+  for _ = 1, TRIALS do
+    local records = pg.run(one, { device = device, budget = 0.3 })
+    local ratio = records[2] and records[2].speedup and records[2].speedup.a or 0
+    worst = math.max(worst, math.abs(ratio - 1))
+    if math.abs(ratio - 1) <= 0.005 then same = same + 1 end
+  end
+  check(("a kernel against itself: 1.00 within 0.5%% in %d of %d"):format(same, TRIALS),
+    same >= TRIALS - 1 or not is_real, ("worst %.3f%%"):format(100 * worst))
+  local pair = spin_task(ptx, rounds, { impls = {
+    { name = "a", "ptx", ptx, args = { "x", "y", N, rounds } },
+    { name = "b", "ptx", ptx, args = { "x", "y", N, slower } } },
+    validate = function(ctx) return ctx:pass("y", tostring(ctx:array("y").count)) end })
+  for _ = 1, TRIALS do
+    local records = pg.run(pair, { device = device, budget = 0.3 })
+    local interval = records[2] and records[2].speedup_ci95
+    if interval and interval[2] < 1 then told = told + 1 end
+  end
+  check(("a kernel 1%% slower is told from its original in %d of %d"):format(told, TRIALS),
+    told >= TRIALS - 2 or not is_real, ("%d rounds and %d"):format(rounds, slower))
+end
+
+local ptx = os.tmpname() .. ".ptx"
+assert(core.write_file(ptx, core.compile { source = SOURCE, name = "spin.cu" }.ptx))
+local one_us = calibrate(ptx)
+print(("one round takes %.4f us"):format(one_us))
+truth(ptx, one_us)
+trials(ptx, rounds_for(20, one_us))
+os.remove(ptx)
+print(("%d passed, %d failed"):format(passed, failed))
+return failed > 0 and 1 or 0
