@@ -154,6 +154,10 @@ end
 local function impls(name, counts)
   local list = arms("cuda", name, counts)
   table.move(arms("rust", name, counts, "rust"), 1, 3, #list + 1, list)
+  list[#list + 1] = {
+    name = "triton", "triton", ("kernels/hash/%s.py"):format(name),
+    doc = "a warp a program, a lane that is done takes its next key",
+  }
   return list
 end
 
