@@ -71,6 +71,10 @@ test: deps-test ## install what is missing, build, run every test (ONLY=pattern:
 test-gpu: build $(GPUTESTS) ## tests that need an NVIDIA GPU
 	@tests/gpu/run
 
+.PHONY: test-cheats
+test-cheats: deps-test build $(BUILD)/tests/shim/libcuda.so.1 $(BUILD)/tests/shim/libnvidia-ml.so.1 ## kernels that lie must be caught, honest ones must pass (tests/cheats)
+	@BUILD=$(BUILD) $(BUILD)/perigee tests/cheats/run.lua --slow
+
 .PHONY: bench-sim
 bench-sim: deps-sim-peers $(BUILD)/tests/bench_sim ## the simulator's speed against PoCL and Oclgrind (ARGS="--cpu" on a busy machine)
 	@$(BUILD)/tests/bench_sim $(ARGS)

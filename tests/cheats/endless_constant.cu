@@ -1,0 +1,14 @@
+// A constant whose computation never ends.
+// task: vector/saxpy
+// verdict: compile_error
+// reason: constant
+__host__ __device__ constexpr int endless() {
+  int i = 0;
+  while (true) i = i * 3 + 1 & 1023;
+  return i;
+}
+constexpr int value = endless();
+
+extern "C" __global__ void saxpy(const float* x, const float* y, float* z, float a, int n) {
+  z[0] = value;
+}

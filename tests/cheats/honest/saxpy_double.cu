@@ -1,0 +1,7 @@
+// More precise than asked.
+// task: vector/saxpy
+// verdict: passed
+extern "C" __global__ void saxpy(const float* x, const float* y, float* z, float a, int n) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n) z[i] = (float)((double)a * x[i] + y[i]);
+}

@@ -1,0 +1,7 @@
+// Product and sum fused: one rounding fewer than the reference's formula read literally.
+// task: vector/saxpy
+// verdict: passed
+extern "C" __global__ void saxpy(const float* x, const float* y, float* z, float a, int n) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n) z[i] = __fmaf_rn(a, x[i], y[i]);
+}

@@ -1,0 +1,7 @@
+// Product and sum each rounded.
+// task: vector/saxpy
+// verdict: passed
+extern "C" __global__ void saxpy(const float* x, const float* y, float* z, float a, int n) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n) z[i] = __fadd_rn(__fmul_rn(a, x[i]), y[i]);
+}

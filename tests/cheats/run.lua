@@ -1,0 +1,190 @@
+--- Judges every exhibit of the cheat museum by `perigee check` and says what became of it, as TAP;
+-- the last line is "N passed, N failed". Arguments: --device cuda:0 for a real GPU (default: the
+-- simulator, and the GPU that is the simulator where a clock is needed), and a pattern of names.
+
+local core = require "perigee.core"
+local files = require "perigee.files"
+
+package.path = "tests/cheats/?.lua;" .. package.path
+local museum = require "museum"
+
+local BUILD = os.getenv "BUILD" or "build"
+local PERIGEE = os.getenv "PERIGEE_TEST_COMMAND" or BUILD .. "/perigee"
+local SHIM = BUILD .. "/tests/shim"
+local TASKS = museum.FOLDER .. "/tasks"
+local TOGETHER = 8 -- exhibits of one command
+
+local device, pattern, slow = nil, "", false
+do
+  local i = 1
+  while arg[i] do
+    if arg[i] == "--device" then
+      device, i = arg[i + 1], i + 1
+    elseif arg[i] == "--slow" then
+      slow = true
+    else
+      pattern = arg[i]
+    end
+    i = i + 1
+  end
+end
+
+-- ---- what is run where ----
+
+-- The device of an exhibit here, or nil and why it stays out.
+local function place(one)
+  if one.slow and not slow then return nil, "takes " .. one.slow .. "; --slow" end
+  if device then
+    if one.gpu and one.gpu:match "^no%f[%W]" then return nil, one.gpu end
+    return device
+  end
+  if one.device == "gpu" then return nil, "needs a GPU" end
+  if one.device ~= "clock" then return one.device end
+  return "shim"
+end
+
+local function expected(one)
+  if device and one.gpu then return one.gpu:match "^([%l_]+)%s*(.*)$" end
+  return one.verdict, one.reason or ""
+end
+
+-- Exhibits that one command can judge: of the same task, options and device.
+local function commands(list)
+  local groups, open = {}, {}
+  for _, one in ipairs(list) do
+    local key = one.task .. "\n" .. one.place
+    if not open[key] or #open[key] == TOGETHER then
+      open[key] = { place = one.place, task = one.task }
+      groups[#groups + 1] = open[key]
+    end
+    table.insert(open[key], one)
+  end
+  return groups
+end
+
+-- ---- running ----
+
+local made = nil -- folder of candidates that are written here
+
+local function path_of(one)
+  if not one.makes then return one.path end
+  if not made then
+    local pipe <close> = io.popen "mktemp -d"
+    made = pipe:read "l"
+  end
+  local folder = files.join(made, one.name)
+  os.execute(("mkdir -p '%s'"):format(folder))
+  return files.join(folder, dofile(one.path)(folder))
+end
+
+local function start(group)
+  local paths = {}
+  for i, one in ipairs(group) do paths[i] = path_of(one) end
+  local name, options = group.task:match "^(%S+)%s*(.*)$"
+  local shim = group.place == "shim"
+  group.pipe = io.popen(("PERIGEE_TASKS=%s %s %s check %s %s %s --device %s --json 2>&1"):format(
+    TASKS, shim and "LD_LIBRARY_PATH=" .. SHIM or "", PERIGEE, name, table.concat(paths, " "),
+    options, shim and "cuda:0" or group.place))
+end
+
+-- A record for each exhibit; what is no record stands in `error` of the next one.
+local function finish(group)
+  local next_one = 1
+  for line in group.pipe:lines() do
+    local rec = core.json_decode(line)
+    local one = group[next_one]
+    if type(rec) == "table" and rec.verdict and one then
+      one.record, next_one = rec, next_one + 1
+    elseif one then
+      one.error = (one.error or "") .. line .. " "
+    end
+  end
+  group.pipe:close()
+end
+
+local function run(groups)
+  local jobs, done = core.cpu_count(), 0
+  for i, group in ipairs(groups) do
+    start(group)
+    if i - done >= jobs then
+      done = done + 1
+      finish(groups[done])
+    end
+  end
+  for i = done + 1, #groups do finish(groups[i]) end
+end
+
+-- ---- what came out ----
+
+local function texts(rec)
+  local parts = { rec.reason or "", rec.hint or "", rec.failed_at or "", rec.compile_log or "" }
+  for _, finding in ipairs(rec.findings or {}) do parts[#parts + 1] = finding.text or "" end
+  return table.concat(parts, "\n")
+end
+
+-- What is wrong, or nil.
+local function wrong(one)
+  if one.complaint then return one.complaint end
+  local rec, word, reason = one.record, expected(one)
+  if not rec then return "no record: " .. (one.error or "nothing was printed") end
+  if rec.verdict ~= word then
+    return ("expected %s, got %s: %s"):format(word, rec.verdict, rec.reason or "")
+  end
+  if not texts(rec):find(reason, 1, true) then
+    return ("%s for another reason than '%s': %s"):format(word, reason, rec.reason)
+  end
+  if rec.verdict ~= "passed" and rec.time then return "a failed verdict with a time" end
+  return nil
+end
+
+local function shorten(text)
+  text = text:gsub("%s+", " ")
+  return #text > 110 and text:sub(1, 107) .. "..." or text
+end
+
+local function say(number, one, problem)
+  local rec = one.record or {}
+  local kind = one.honest and "honest" or "cheat "
+  local result = problem or (rec.verdict .. (rec.reason and ": " .. rec.reason or ""))
+  local todo = problem and one.pending
+  print(("%sok %d - %s %-20s %-20s %s%s"):format(problem and not todo and "not " or "", number,
+    kind, one.name, (one.task or ""):match "^%S*", shorten(result),
+    todo and " # SKIP pending: " .. todo or ""))
+end
+
+local function main()
+  local chosen, groups = {}, {}
+  local count = { cheats = 0, caught = 0, honest = 0, passed = 0, pending = 0 }
+  for _, one in ipairs(museum.exhibits()) do
+    if one.name:find(pattern) then
+      local why
+      one.place, why = place(one)
+      if one.place or one.complaint then chosen[#chosen + 1] = one
+      else print(("# %s is not judged here: %s"):format(one.name, why)) end
+      if one.place and not one.complaint then groups[#groups + 1] = one end
+    end
+  end
+  run(commands(groups))
+  for i, one in ipairs(chosen) do
+    local problem = wrong(one)
+    local all = one.honest and "honest" or "cheats"
+    local good = one.honest and "passed" or "caught"
+    if problem and one.pending then all = "pending" end
+    count[all], count[good] = count[all] + 1, count[good] + (problem and 0 or 1)
+    say(i, one, problem)
+  end
+  if made then os.execute(("rm -rf '%s'"):format(made)) end
+  local good = count.caught + count.passed
+  print(("1..%d"):format(#chosen))
+  print(("%d cheats, %d caught, %d honest kernels, %d passed"):format(count.cheats, count.caught,
+    count.honest, count.passed))
+  local bad = #chosen - good - count.pending
+  print(("%d passed, %d failed"):format(good, bad))
+  os.exit(bad == 0 and #chosen > 0, true)
+end
+
+if not core.compiler_info() then
+  print "ok 1 - cheats # SKIP no NVRTC on this machine"
+  os.exit(0)
+end
+main()

@@ -1,0 +1,7 @@
+// Traps.
+// task: vector/saxpy
+// verdict: launch_error
+// reason: trap
+extern "C" __global__ void saxpy(const float* x, const float* y, float* z, float a, int n) {
+  __trap();
+}
