@@ -185,6 +185,7 @@ int luaopen_perigee_core(lua_State *L) {
   pg_bind_data(L);
   pg_bind_sys(L);
   pg_bind_device(L);
+  pg_bind_audit(L);
   pg_bind_worker(L);
   pg_bind_sqlite(L);
   pg_bind_line(L);

@@ -46,6 +46,7 @@ void pg_bind_json(lua_State *L);
 void pg_bind_data(lua_State *L); /* data written as Lua by strangers */
 void pg_bind_sys(lua_State *L);
 void pg_bind_device(lua_State *L);
+void pg_bind_audit(lua_State *L); /* what PTX text says of itself */
 void pg_bind_worker(lua_State *L);
 void pg_bind_sqlite(lua_State *L);
 void pg_bind_line(lua_State *L);

@@ -83,7 +83,7 @@ function explain.failure(rec, indent)
   if rec.verdict == "passed" then return lines end
   if rec.reason then add(lines, rec.reason, indent) end
   for _, finding in ipairs(rec.findings or {}) do
-    finding_lines(lines, finding, rec.reason, indent)
+    if not finding.severity then finding_lines(lines, finding, rec.reason, indent) end
   end
   if rec.compile_log and rec.compile_log:find("%S") and rec.verdict == "compile_error" then
     add(lines, rec.compile_log, indent)
@@ -93,6 +93,20 @@ function explain.failure(rec, indent)
   if cases then lines[#lines + 1] = indent .. cases end
   if rec.dumped then lines[#lines + 1] = indent .. "files: " .. rec.dumped end
   if rec.hint and rec.hint ~= "" then add(lines, rec.hint, indent) end
+  return lines
+end
+
+--- What the audit found, a line each; see perigee.audit.
+-- @tparam table rec a record
+-- @tparam[opt] string indent
+function explain.findings(rec, indent)
+  local lines = {}
+  for _, finding in ipairs(rec.findings or {}) do
+    if finding.severity then
+      lines[#lines + 1] = (indent or "      ") .. tame(("%s: %s%s"):format(finding.severity,
+        finding.text, finding.where and (" (%s)"):format(finding.where) or ""))
+    end
+  end
   return lines
 end
 

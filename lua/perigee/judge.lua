@@ -4,6 +4,7 @@
 -- @module perigee.judge
 
 local core = require "perigee.core"
+local audit = require "perigee.audit"
 local builds = require "perigee.builds"
 local case = require "perigee.case"
 local compile = require "perigee.compile"
@@ -204,6 +205,8 @@ function Session:prepare(arm, sets)
     arm.steps = arm.stored_steps
   end
   arm.kernel_names = plan.kernels(arm.steps)
+  failure = audit.arm(arm)
+  if failure then return failure end
   local _
   _, failure = arm.runner:setup(list, sets)
   return failure
@@ -231,7 +234,7 @@ end
 -- Whether a failure belongs to a case: something ran.
 local function of_case(failure)
   local refused = failure.verdict == "launch_error" and not failure.findings[1]
-  return not refused and failure.verdict ~= "compile_error"
+  return not refused and failure.verdict ~= "compile_error" and failure.verdict ~= "forbidden"
     and verdict.status(failure.verdict) ~= 3
 end
 
@@ -358,7 +361,7 @@ end
 local RESULTS = {
   "cases", "checks", "facts", "failure", "failed_at", "known", "counters", "profile", "wall_us",
   "health", "time", "samples", "speedup", "speedup_ci95", "kernel_names", "export_us",
-  "schedule",
+  "schedule", "audit", "audited",
 }
 
 local function reset(arm, p, cell)

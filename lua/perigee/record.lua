@@ -66,6 +66,20 @@ local function kernel_facts(arm)
   return list(result)
 end
 
+-- What the PTX of those kernels says; nil where no kernel was launched.
+local function audited(arm)
+  local seen = arm.audit
+  return seen and { facts = seen.facts, globals = seen.globals, entries = seen.entries,
+    launches = seen.launches }
+end
+
+-- What the run found and, behind it, what the audit did.
+local function findings_of(arm, found)
+  local all = list(table.move(found or {}, 1, #(found or {}), 1, {}))
+  for _, finding in ipairs(arm.audit and arm.audit.findings or {}) do all[#all + 1] = finding end
+  return all
+end
+
 local function environment(health)
   if not health then return nil end
   local power = known(health.power_mw)
@@ -89,6 +103,7 @@ local function about(arm, session)
     knobs = knobs_of(arm), gpu = info.name,
     cases = arm.cases, checked_by = list { session.spec },
     checks = list(arm.checks), facts = arm.facts or {}, kernels = kernel_facts(arm),
+    audit = audited(arm),
     work = arm.case:work(), seed = session.seed, schedule = arm.schedule,
     source_sha = arm.source_sha,
     sandbox = list(arm.sandbox), env = environment(arm.health), at = core.utc(),
@@ -109,7 +124,7 @@ end
 local function add_failure(rec, arm)
   local failure = arm.failure
   rec.verdict, rec.reason, rec.hint = failure.verdict, failure.reason, failure.hint
-  rec.findings, rec.failed_at = list(failure.findings), arm.failed_at
+  rec.findings, rec.failed_at = findings_of(arm, failure.findings), arm.failed_at
   rec.failed_cases, rec.dumped = arm.failed_cases, failure.dumped
   rec.compile_log = rec.compile_log or failure.log or ""
 end
@@ -128,7 +143,7 @@ end
 -- A failed verdict carries no time; the simulator's wall time never stands where a GPU's does.
 local function add_success(rec, arm, session)
   local gpu_clock = session.info and session.info.gpu_clock
-  rec.verdict, rec.findings = "passed", list(arm.findings)
+  rec.verdict, rec.findings = "passed", findings_of(arm, arm.findings)
   rec.time, rec.speedup, rec.speedup_ci95 = arm.time, arm.speedup, arm.speedup_ci95
   rec.efficiency = efficiency(arm, session)
   rec.counters, rec.export_us = arm.counters, arm.export_us

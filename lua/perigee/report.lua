@@ -246,6 +246,7 @@ function Run:add(rec)
   for i, column in ipairs(self.columns.list) do values[i] = column.value(rec) or "" end
   self.out(self.columns:row(values))
   for _, line in ipairs(explain.failure(rec)) do self.out(line) end
+  for _, line in ipairs(explain.findings(rec)) do self.out(line) end
   self.group[#self.group + 1] = rec
   self.last = rec.verdict == "passed" and rec or self.last
 end
@@ -348,6 +349,7 @@ function report.check(rec, task, out)
     width = math.max(width, #name)
   end
   for _, line in ipairs(explain.failure(rec, "  ")) do out(line) end
+  for _, line in ipairs(explain.findings(rec, "  ")) do out(line) end
   add("device", explain.machine(rec))
   if rec.verdict == "passed" then
     local purpose = rec.device:match("^sim") and "sim" or "default"

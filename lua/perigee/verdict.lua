@@ -7,7 +7,7 @@ local verdict = {}
 verdict.WORDS = {
   "passed", "wrong_result", "unwritten_output", "out_of_bounds", "uninitialized_read", "race",
   "input_modified", "nondeterministic", "timeout", "launch_error", "compile_error", "cheat",
-  "unsupported", "environment",
+  "forbidden", "unsupported", "environment",
 }
 
 -- Kind of a kernel fault -> verdict. A deadlock is a hang that the simulator understood.

@@ -1,0 +1,54 @@
+/* What can be said of a function's registers without running it: which follow from parameters
+ * alone, which hold an address in a variable, which comparisons are of a parameter with a large
+ * constant. Any tree that ptx_parse gave is safe; nothing here changes it. */
+#ifndef PG_SIM_FLOW_H
+#define PG_SIM_FLOW_H
+
+#include "ptx.h"
+
+enum {
+  FLOW_SIZE = 1,  /* depends on a kernel's parameter or the launch's shape */
+  FLOW_VARIES = 2 /* depends on the thread, on memory, on a loop or on what is not known */
+};
+
+/* A register's value, joined over all its definitions. */
+typedef struct flow_value {
+  uint8_t depends;     /* 0: on constants only */
+  uint8_t definitions; /* 2: several */
+  bool exact;          /* the parameter `of` itself, copied or widened */
+  bool is_constant;    /* `constant` is the value */
+  const char *of;      /* the first parameter or special register that it depends on */
+  const char *symbol;  /* a variable or function whose address it derives from; FLOW_SEVERAL */
+  int64_t constant;
+} flow_value;
+
+extern const char FLOW_SEVERAL[]; /* compared by address */
+
+/* A comparison of a value that depends on sizes only with a constant of at least FLOW_LARGE. */
+typedef struct flow_test {
+  const ptx_instr *instr;
+  const char *of;         /* parameter or special register */
+  const char *comparison; /* "eq", "lt", "min", ..., the value on the left */
+  int64_t constant;
+  bool exact; /* what is compared is `of` itself, not something computed from it */
+  bool skips; /* one way from it reaches stores to memory, the other none */
+} flow_test;
+
+enum { FLOW_LARGE = 256, FLOW_TESTS_MAX = 64 };
+
+/* A value for each register of the function, to be freed; NULL when memory runs out. `is_entry`
+ * parameters are sizes, those of other functions are not known. */
+flow_value *flow_values(const ptx_func *func);
+/* A byte for each instruction: whether control may come to it from the function's start. To be
+ * freed. */
+uint8_t *flow_reached(const ptx_func *func);
+/* Up to FLOW_TESTS_MAX tests of the function into `tests`; returns how many there are, -1 when
+ * memory runs out. */
+int flow_tests(const ptx_func *func, const flow_value *values, const uint8_t *reached,
+               flow_test *tests);
+/* Whether an instruction writes memory that outlives the block: a store, an atomic, a copy. */
+bool flow_stores(const ptx_instr *instr);
+/* The variable that a memory operand of the instruction addresses, FLOW_SEVERAL, or NULL. */
+const char *flow_target(const ptx_instr *instr, const flow_value *values);
+
+#endif
