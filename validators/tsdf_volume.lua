@@ -2,6 +2,8 @@
 -- the sums of every voxel. The task's reference returns { model = ... } of perigee.tsdf, which
 -- knows what must be there.
 --
+-- Where no buffer is a table, the reference's field `table` says which block has which key.
+--
 -- Options: table = true judges the table that the candidate filled; sums = true judges the voxels.
 -- kernels/tsdf/README.md says what exactly is checked and where the bounds come from.
 
@@ -27,7 +29,8 @@ end
 return function(ctx)
   ctx:check_options { table = "boolean", sums = "boolean" }
   local p, state = ctx.params, ctx.state
-  local volume = { table = state.table or ctx.inputs.table, capacity = p.capacity }
+  local volume = { table = state.table or ctx.inputs.table
+    or ctx.expected.table, capacity = p.capacity }
   if ctx.options.table then
     volume.coord, volume.block_count, volume.drop_count = state.coord, state.block_count,
       state.drop_count

@@ -15,7 +15,8 @@ local function flush_buffer(dev, method)
   return dev:alloc(math.max(2 * info.l2_bytes + (1 << 20), 64 << 20), "cache flush")
 end
 
-local function sample(dev, body, flush, round)
+local function sample(dev, body, flush, round, before)
+  if before then before() end
   if flush then flush:fill(round & 0xFF) end
   local start, stop = dev:event(), dev:event()
   start:record()
@@ -36,7 +37,8 @@ end
 -- @param dev an open device
 -- @tparam function body launches kernels on the default stream; must not synchronise
 -- @tparam[opt] table options {method = "cold" (default: L2 flushed before each sample) or "hot",
---   min = 20 samples, max = 2000, budget = 1 s, warmup = 3}
+--   min = 20 samples, max = 2000, budget = 1 s, warmup = 3, before = function that is called before
+--   each sample, untimed: it may enqueue what puts buffers back}
 -- @treturn table {median, ci95 = {low, high}, p20, p80, min, max, mean, stddev, relative_half,
 --   samples, unit = "us", method, clock = "gpu" or "simulator"}; on the simulator the times say
 --   nothing about a GPU
@@ -57,10 +59,12 @@ local function measure(dev, body, options)
     budget = options.budget or 1.0,
   }
   local flush = flush_buffer(dev, method)
-  for round = 1, options.warmup or (gpu and WARMUP or 1) do sample(dev, body, flush, round) end
+  for round = 1, options.warmup or (gpu and WARMUP or 1) do sample(dev, body, flush, round,
+    options.before) end
   local samples, started = {}, core.now()
-  while not done(samples, how, started) do samples[#samples + 1] = sample(dev, body, flush,
-    #samples) end
+  while not done(samples, how, started) do
+    samples[#samples + 1] = sample(dev, body, flush, #samples, options.before)
+  end
   local result = core.summarize(samples)
   result.unit, result.method, result.clock = "us", method, gpu and "gpu" or "simulator"
   return result

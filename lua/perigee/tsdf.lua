@@ -63,6 +63,10 @@ function tsdf.params()
       default = 0.0, sim = 0.0, check = 0.4, min = 0.0, max = 100.0,
       doc = "random displacement of each coordinate, in voxels, either way",
     },
+    order = {
+      default = "given", choices = { "given", "morton", "shuffled" },
+      doc = "of the points in memory: as the scene gives them, along a Morton curve, at random",
+    },
     voxel = { default = 0.01, min = 1e-5, max = 100.0, doc = "edge of a voxel, metres" },
     trunc = { default = 4.0, min = 0.5, max = 64.0, doc = "truncation distance, voxels" },
     capacity = {
@@ -254,6 +258,13 @@ local function scan_points(p, seed)
   return fitted:cast("f32")
 end
 
+local function put_in_order(p, points, rng)
+  if p.order == "morton" then reference().order { points = points, voxel = p.voxel } end
+  if p.order == "shuffled" then
+    reference().order { points = points, seed = rng:integer(1, 1 << 52) }
+  end
+end
+
 --- The points of a scene: f32[n][3], metres.
 -- @tparam table p parameters
 -- @param rng the task's random source
@@ -274,6 +285,7 @@ function tsdf.points(p, rng)
       factor = p.jitter * p.voxel,
     }
   end
+  put_in_order(p, points, rng)
   return points
 end
 
@@ -382,6 +394,66 @@ function tsdf.voxel_state(p, state)
     state[name] = { dtype = "f32", shape = { p.capacity, VOXELS }, init = 0 }
   end
   return state
+end
+
+-- ---- the regular counterpart ----
+
+local LATTICE_MOST = 1 << 22 -- blocks
+
+-- Half extents of a scene around its middle, and the middle, metres.
+local function box_of(p)
+  if p.scene == "sphere" then
+    return { p.cam_x, p.cam_y, p.cam_z }, { p.radius, p.radius, p.radius }
+  elseif p.scene == "plane" then
+    return { 0, 0, p.distance }, { p.half, p.half, 0 }
+  end
+  return { 0, 0, 1.5 * p.extent }, { p.extent / 2, p.extent / 2, p.extent / 2 }
+end
+
+--- A dense grid of blocks that holds every block of a scene, and no more than its parameters tell.
+-- @tparam table p parameters
+-- @treturn table {first_x, first_y, first_z = its first block; wide, high, deep, count = blocks}
+-- @raise "range" when it would have more than 4 million
+function tsdf.lattice(p)
+  local middle, half = box_of(p)
+  local margin = (math.ceil(p.trunc) + 2 + p.jitter) * p.voxel
+  local first, extent = {}, {}
+  for axis = 1, 3 do
+    local reach = half[axis] + margin
+    first[axis] = math.floor((middle[axis] - reach) / p.voxel / 8)
+    extent[axis] = math.floor((middle[axis] + reach) / p.voxel / 8) - first[axis] + 1
+  end
+  if extent[1] * 1.0 * extent[2] * extent[3] > LATTICE_MOST then
+    core.error("range", ("a dense grid of %.3g blocks"):format(extent[1] * 1.0 * extent[2]
+      * extent[3]), "set a smaller scene or a larger voxel: at most 4194304")
+  end
+  return { first_x = first[1], first_y = first[2], first_z = first[3], wide = extent[1],
+    high = extent[2], deep = extent[3], count = extent[1] * extent[2] * extent[3] }
+end
+
+--- The place of a block in a lattice, from 0.
+function tsdf.place(lattice, x, y, z)
+  return ((z - lattice.first_z) * lattice.high + y - lattice.first_y) * lattice.wide + x
+    - lattice.first_x
+end
+
+--- The coordinates of a block, from its key.
+function tsdf.block_of(key)
+  local mask, bias = (1 << 21) - 1, 1 << 20
+  return (key >> 42) - bias, (key >> 21 & mask) - bias, (key & mask) - bias
+end
+
+--- The first slot of a block in a table of 2^k entries, mask = 2^k - 1.
+function tsdf.home(mask, x, y, z)
+  return (x * 73856093 ~ y * 19349663 ~ z * 83492791) & mask
+end
+
+--- Call a function with each entry of a table in use: slot, key, block.
+function tsdf.each_entry(entries, visit)
+  local keys, blocks = entries:field "key", entries:field "block"
+  for slot = 0, entries.count - 1 do
+    if keys[slot] ~= -1 then visit(slot, keys[slot], blocks[slot]) end
+  end
 end
 
 --- What is expected: the model, which knows every block and sum.

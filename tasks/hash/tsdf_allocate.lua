@@ -51,6 +51,10 @@ already hold blocks (parameter warm): they keep their places.]],
       name = "cuda-split", "cuda", "kernels/tsdf/allocate.cu", kernel = "allocate_ray",
       launch = tsdf.split_launch,
     },
+    {
+      name = "cuda-no-wait", "cuda", "kernels/tsdf/causes.cu", kernel = "allocate_no_wait",
+      on_request = true, doc = "waits for no other thread's block, whose number it does not need",
+    },
     { name = "rust", "rust", "kernels/tsdf/allocate.rs" },
     { name = "rust-ray", "rust", "kernels/tsdf/allocate.rs", kernel = "allocate_ray" },
     {

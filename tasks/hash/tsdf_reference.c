@@ -6,6 +6,7 @@
 #include "bind/bind.h"
 #include "tsdf_reference/dense.h"
 #include "tsdf_reference/fail.h"
+#include "tsdf_reference/order.h"
 #include "tsdf_reference/scene.h"
 #include "tsdf_reference/stencil.h"
 #include "tsdf_reference/verify.h"
@@ -141,6 +142,23 @@ static int displace(lua_State *L) {
   float *p = points->data;
   const float *n = noise->data;
   for (size_t i = 0; i < points->count; ++i) p[i] = (float)(p[i] + n[i] * factor);
+  return 0;
+}
+
+/* order{points=f32[n][3], voxel= | seed=}: puts the points in another order, in place: along the
+ * Morton curve of voxels of that edge (metres), or at random. */
+static int order(lua_State *L) {
+  luaL_checktype(L, 1, LUA_TTABLE);
+  pg_array *points = need_array(L, 1, "points", PG_F32, -1);
+  const size_t n = points->count / 3;
+  float *moved = lua_newuserdatauv(L, points->count * sizeof *moved + 1, 0);
+  if (lua_getfield(L, 1, "seed") != LUA_TNIL) {
+    tsdf_order_shuffled(points->data, (uint32_t)n, (uint64_t)lua_tointeger(L, -1), moved);
+  } else {
+    uint64_t(*keys)[2] = lua_newuserdatauv(L, n * sizeof *keys + 1, 0);
+    tsdf_order_morton(points->data, (uint32_t)n, number_field(L, 1, "voxel"), keys, moved);
+  }
+  memcpy(points->data, moved, points->count * sizeof *moved);
   return 0;
 }
 
@@ -524,9 +542,10 @@ PG_API int luaopen_hash_tsdf_reference(lua_State *L) {
                                      {"verify", model_verify},
                                      {NULL, NULL}};
   static const luaL_Reg functions[] = {
-      {"sphere", sphere},   {"plane", plane}, {"scale", scale},         {"displace", displace},
-      {"depth", depth},     {"dense", dense}, {"neighbors", neighbors}, {"stencil", stencil},
-      {"model", model_new}, {NULL, NULL}};
+      {"sphere", sphere},       {"plane", plane},     {"scale", scale},
+      {"displace", displace},   {"depth", depth},     {"dense", dense},
+      {"neighbors", neighbors}, {"stencil", stencil}, {"order", order},
+      {"model", model_new},     {NULL, NULL}};
   luaL_newmetatable(L, MODEL_META);
   luaL_newlib(L, methods);
   lua_setfield(L, -2, "__index");
