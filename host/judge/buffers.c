@@ -35,25 +35,50 @@ static bool is_poisoned(const pg_buffer *b) {
   return b->role == PG_ROLE_OUTPUT || b->role == PG_ROLE_SCRATCH;
 }
 
+/* One place in shared memory: that of the next version. */
+static pg_code parse_place(const json_t *value, pg_buffer *b, size_t shared_bytes,
+                           pg_error *error) {
+  json_int_t at = json_integer_value(value);
+  if (!json_is_integer(value) || at < 0)
+    return pg_req_expected("at", "offsets >= 0 in shared memory", value, error);
+  if ((uint64_t)at > shared_bytes || b->bytes > shared_bytes - (size_t)at)
+    return pg_fail(error, PG_RANGE, "%zu bytes at %lld lie outside the %zu bytes of shared memory",
+                   b->bytes, (long long)at, shared_bytes);
+  b->at[b->versions++] = (size_t)at;
+  return PG_OK;
+}
+
+/* "at": an offset, or one for each version. */
+static pg_code parse_places(const json_t *at, pg_buffer *b, size_t shared_bytes, pg_error *error) {
+  if (!json_is_array(at)) return parse_place(at, b, shared_bytes, error);
+  size_t n = json_array_size(at);
+  if (n < 1 || n > PG_VERSION_MAX)
+    return pg_fail(error, PG_RANGE, "\"at\": expected 1 to %d versions, got %zu", PG_VERSION_MAX,
+                   n);
+  pg_code code = PG_OK;
+  for (size_t i = 0; !code && i < n; i++)
+    code = parse_place(json_array_get(at, i), b, shared_bytes, error);
+  return code;
+}
+
 /* Where the contents come from: "at" or "fill", and neither for what is poisoned. */
 static pg_code parse_contents(const json_t *spec, pg_buffer *b, size_t shared_bytes,
                               pg_error *error) {
-  int64_t at = -1, fill = -1;
-  pg_code code = pg_opt_integer(spec, "at", 0, INT64_MAX, &at, error);
-  if (!code) code = pg_opt_integer(spec, "fill", 0, 255, &fill, error);
+  int64_t fill = -1;
+  const json_t *at = json_object_get(spec, "at");
+  bool placed = at && !json_is_null(at);
+  pg_code code = pg_opt_integer(spec, "fill", 0, 255, &fill, error);
   if (code) return code;
-  if (is_poisoned(b) && (at >= 0 || fill >= 0))
+  if (is_poisoned(b) && (placed || fill >= 0))
     return pg_fail(error, PG_INVALID,
                    "an output or scratch is poisoned: it has neither \"at\" nor \"fill\"");
-  if (!is_poisoned(b) && (at >= 0) == (fill >= 0))
+  if (!is_poisoned(b) && placed == (fill >= 0))
     return pg_fail(error, PG_INVALID, "expected either \"at\" or \"fill\"");
-  if (at >= 0 && ((uint64_t)at > shared_bytes || b->bytes > shared_bytes - (size_t)at))
-    return pg_fail(error, PG_RANGE, "%zu bytes at %lld lie outside the %zu bytes of shared memory",
-                   b->bytes, (long long)at, shared_bytes);
   b->has_fill = fill >= 0;
   b->fill = (uint8_t)(fill >= 0 ? fill : 0);
-  b->at = at >= 0 ? (size_t)at : 0;
-  return PG_OK;
+  if (placed) code = parse_places(at, b, shared_bytes, error);
+  if (!placed) b->versions = 1;
+  return code;
 }
 
 static pg_code parse_buffer(const json_t *spec, pg_buffer *b, size_t shared_bytes,
@@ -73,6 +98,18 @@ static pg_code parse_buffer(const json_t *spec, pg_buffer *b, size_t shared_byte
   return parse_contents(spec, b, shared_bytes, error);
 }
 
+/* How many copies there are; a buffer's versions are 1 or as many as those of the others. */
+static pg_code count_copies(pg_buffers *buffers, pg_buffer *b, int *versions, pg_error *error) {
+  if (b->versions > 1 && *versions > 1 && b->versions != *versions)
+    return pg_fail(error, PG_INVALID, "\"at\": %d versions, where buffers before have %d",
+                   b->versions, *versions);
+  if (b->versions > 1) *versions = b->versions;
+  b->copies = b->role == PG_ROLE_INPUT     ? b->versions
+              : b->role == PG_ROLE_SCRATCH ? 1
+                                           : buffers->set_count;
+  return PG_OK;
+}
+
 static bool name_taken(const pg_buffers *buffers, const char *name) {
   for (int i = 0; i < buffers->count; i++)
     if (strcmp(buffers->list[i].name, name) == 0) return true;
@@ -83,6 +120,7 @@ static pg_code parse(pg_buffers *buffers, const json_t *request, size_t shared_b
                      pg_error *error) {
   const json_t *list = NULL;
   int64_t sets = 0;
+  int versions = 1;
   pg_code code = pg_req_integer(request, "sets", 1, PG_SET_MAX, &sets, error);
   if (!code) code = pg_req_list(request, "buffers", PG_BUFFER_MAX, &list, error);
   buffers->set_count = (int)sets;
@@ -91,12 +129,11 @@ static pg_code parse(pg_buffers *buffers, const json_t *request, size_t shared_b
     code = parse_buffer(json_array_get(list, i), b, shared_bytes, error);
     if (!code && name_taken(buffers, b->name))
       code = pg_fail(error, PG_INVALID, "two buffers are called %s", b->name);
+    if (!code) code = count_copies(buffers, b, &versions, error);
     if (code) {
       pg_where(error, "buffers[%zu]%s%s", i, *b->name ? " " : "", b->name);
       break;
     }
-    bool once = b->role == PG_ROLE_INPUT || b->role == PG_ROLE_SCRATCH;
-    b->copies = once ? 1 : buffers->set_count;
     buffers->zone_count += 2 * (size_t)b->copies;
     buffers->count++;
   }
@@ -113,7 +150,8 @@ static uint64_t bytes_needed(const pg_buffers *buffers) {
   uint64_t sum = buffers->zone_count * PG_ZONE;
   for (int i = 0; i < buffers->count; i++) {
     const pg_buffer *b = &buffers->list[i];
-    sum += (b->bytes + 2 * PG_ZONE) * (uint64_t)b->copies + (has_master(b) ? b->bytes : 0);
+    uint64_t masters = has_master(b) ? (uint64_t)b->versions : 0;
+    sum += (b->bytes + 2 * PG_ZONE) * (uint64_t)b->copies + b->bytes * masters;
   }
   return sum;
 }
@@ -166,17 +204,18 @@ static pg_code allocate_all(pg_buffers *buffers, pg_error *error) {
     b->base = calloc((size_t)b->copies, sizeof *b->base);
     if (!b->base) return pg_fail(error, PG_MEMORY, "no host memory for buffer %s", b->name);
     for (int k = 0; !code && k < b->copies; k++) code = allocate_copy(buffers, b, k, &sum, error);
-    if (!code && has_master(b)) code = allocate(buffers, b->bytes, &b->master, &sum, error);
+    for (int k = 0; !code && has_master(b) && k < b->versions; k++)
+      code = allocate(buffers, b->bytes, &b->master[k], &sum, error);
   }
   return code;
 }
 
-/* Fill, or copy from shared memory, what a buffer starts with. */
-static pg_code set_contents(pg_buffers *buffers, const pg_buffer *b, pg_ptr to,
+/* Fill, or copy from shared memory, what a version of a buffer starts with. */
+static pg_code set_contents(pg_buffers *buffers, const pg_buffer *b, int version, pg_ptr to,
                             const uint8_t *shared, pg_error *error) {
   pg_device *d = buffers->device;
   if (b->has_fill) return d->ops->fill(d, to, b->fill, 1, b->bytes, buffers->stream, error);
-  return d->ops->upload(d, to, shared + b->at, b->bytes, buffers->stream, error);
+  return d->ops->upload(d, to, shared + b->at[version], b->bytes, buffers->stream, error);
 }
 
 /* Contents of inputs and masters, and the hash that later says whether they changed. */
@@ -184,10 +223,12 @@ static pg_code fill_constants(pg_buffers *buffers, const uint8_t *shared, pg_err
   pg_code code = PG_OK;
   for (int i = 0; !code && i < buffers->count; i++) {
     pg_buffer *b = &buffers->list[i];
-    if (b->bytes == 0 || (b->role != PG_ROLE_INPUT && !b->master)) continue;
-    pg_ptr to = b->master ? b->master : b->base[0] + PG_ZONE;
-    code = set_contents(buffers, b, to, shared, error);
-    if (!code) code = pg_guard_hash(buffers, to, b->bytes, &b->hash, error);
+    for (int k = 0; !code && k < b->versions; k++) {
+      pg_ptr to = pg_buffers_constant(b, k);
+      if (!to) continue;
+      code = set_contents(buffers, b, k, to, shared, error);
+      if (!code) code = pg_guard_hash(buffers, to, b->bytes, &b->hash[k], error);
+    }
     if (code) pg_where(error, "%s", b->name);
   }
   return code;
@@ -220,7 +261,7 @@ void pg_buffers_free(pg_buffers *buffers) {
   for (int i = 0; i < PG_BUFFER_MAX; i++) {
     pg_buffer *b = &buffers->list[i];
     for (int k = 0; b->base && k < b->copies; k++) d->ops->free(d, b->base[k], NULL);
-    d->ops->free(d, b->master, NULL);
+    for (int k = 0; k < PG_VERSION_MAX; k++) d->ops->free(d, b->master[k], NULL);
     free(b->base);
   }
   free(buffers->want);
@@ -233,7 +274,12 @@ void pg_buffers_free(pg_buffers *buffers) {
 
 pg_ptr pg_buffers_at(const pg_buffers *buffers, int index, int set) {
   const pg_buffer *b = &buffers->list[index];
-  return b->base[b->copies == 1 ? 0 : set] + PG_ZONE;
+  return b->base[set % b->copies] + PG_ZONE;
+}
+
+pg_ptr pg_buffers_constant(const pg_buffer *b, int version) {
+  if (b->bytes == 0) return 0;
+  return b->role == PG_ROLE_INPUT ? b->base[version] + PG_ZONE : b->master[version];
 }
 
 /* Bytes past the last whole pattern get its first bytes, one by one. */
@@ -259,8 +305,8 @@ pg_code pg_buffers_reset(pg_buffers *buffers, int set, uint32_t poison, pg_error
     if (b->role == PG_ROLE_INPUT || b->bytes == 0) continue;
     if (is_poisoned(b))
       code = poison_bytes(buffers, to, b->bytes, poison, error);
-    else if (b->master)
-      code = d->ops->copy(d, to, b->master, b->bytes, buffers->stream, error);
+    else if (!b->has_fill)
+      code = d->ops->copy(d, to, b->master[set % b->versions], b->bytes, buffers->stream, error);
     else
       code = d->ops->fill(d, to, b->fill, 1, b->bytes, buffers->stream, error);
   }
@@ -271,8 +317,9 @@ pg_code pg_buffers_hide_inputs(pg_buffers *buffers, uint32_t poison, pg_error *e
   pg_code code = PG_OK;
   for (int i = 0; !code && i < buffers->count; i++) {
     const pg_buffer *b = &buffers->list[i];
-    if (b->role == PG_ROLE_INPUT && b->bytes > 0)
-      code = poison_bytes(buffers, b->base[0] + PG_ZONE, b->bytes, poison, error);
+    if (b->role != PG_ROLE_INPUT || b->bytes == 0) continue;
+    for (int k = 0; !code && k < b->versions; k++)
+      code = poison_bytes(buffers, pg_buffers_constant(b, k), b->bytes, poison, error);
   }
   return code;
 }
@@ -283,9 +330,12 @@ pg_code pg_buffers_show_inputs(pg_buffers *buffers, const uint8_t *shared, size_
   for (int i = 0; !code && i < buffers->count; i++) {
     const pg_buffer *b = &buffers->list[i];
     if (b->role != PG_ROLE_INPUT || b->bytes == 0) continue;
-    if (!b->has_fill && (b->at > shared_bytes || b->bytes > shared_bytes - b->at))
-      return pg_fail(error, PG_RANGE, "the contents of %s are no longer in shared memory", b->name);
-    code = set_contents(buffers, b, b->base[0] + PG_ZONE, shared, error);
+    for (int k = 0; !code && k < b->versions; k++) {
+      if (!b->has_fill && (b->at[k] > shared_bytes || b->bytes > shared_bytes - b->at[k]))
+        return pg_fail(error, PG_RANGE, "the contents of %s are no longer in shared memory",
+                       b->name);
+      code = set_contents(buffers, b, k, pg_buffers_constant(b, k), shared, error);
+    }
   }
   return code;
 }

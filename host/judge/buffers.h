@@ -1,5 +1,5 @@
-/* The buffers of a candidate: inputs and scratch once, state and outputs once a set, each in an
- * allocation of its own between two red zones. The struct owns its device memory until
+/* The buffers of a candidate: inputs once a version, scratch once, state and outputs once a set,
+ * each in an allocation of its own between two red zones. The struct owns its device memory until
  * pg_buffers_free. */
 #ifndef PG_BUFFERS_H
 #define PG_BUFFERS_H
@@ -11,7 +11,13 @@
 
 #include "../device.h"
 
-enum { PG_ZONE = 4096, PG_BUFFER_MAX = 64, PG_SET_MAX = 256, PG_BUFFER_NAME_MAX = 64 };
+enum {
+  PG_ZONE = 4096,
+  PG_BUFFER_MAX = 64,
+  PG_SET_MAX = 256,
+  PG_VERSION_MAX = 8,
+  PG_BUFFER_NAME_MAX = 64
+};
 
 /* Scratch is poisoned as outputs are, but all sets share one copy. */
 typedef enum pg_role { PG_ROLE_INPUT, PG_ROLE_STATE, PG_ROLE_OUTPUT, PG_ROLE_SCRATCH } pg_role;
@@ -22,12 +28,14 @@ typedef struct pg_buffer {
   pg_role role;
   bool has_fill; /* starts as `fill` in every byte, */
   uint8_t fill;
-  size_t at;    /* else with the contents at this offset of the shared memory */
-  pg_ptr *base; /* allocations: one a set, or one for all sets (inputs, scratch); the data is at
-                   base + PG_ZONE */
+  int versions; /* else with different contents in different sets: set s has version s % versions,
+                 */
+  size_t at[PG_VERSION_MAX]; /* which lies at this offset of the shared memory */
+  pg_ptr *base; /* allocations: one a set, one a version (inputs) or one (scratch); set s has number
+                   s % copies; the data is at base + PG_ZONE */
   int copies;
-  pg_ptr master; /* pristine copy of a state with contents; 0: none */
-  uint64_t hash; /* of an input, or of the master */
+  pg_ptr master[PG_VERSION_MAX]; /* pristine copies of a state with contents; 0: none */
+  uint64_t hash[PG_VERSION_MAX]; /* of the versions of an input, or of the masters */
 } pg_buffer;
 
 typedef struct pg_buffers {
@@ -52,6 +60,9 @@ void pg_buffers_free(pg_buffers *buffers); /* safe on a zeroed struct and twice 
 
 /* Address of a buffer's data in a set. */
 pg_ptr pg_buffers_at(const pg_buffers *buffers, int index, int set);
+/* Where a version of what must not change is: of an input, or of the pristine copy of a state. 0
+ * for other buffers and for empty ones. */
+pg_ptr pg_buffers_constant(const pg_buffer *buffer, int version);
 
 /* Enqueue: state of `set` as at the start, outputs and scratch full of the 4-byte pattern `poison`.
  */

@@ -141,17 +141,29 @@ static pg_code read_zones(pg_buffers *buffers, pg_error *error) {
   return code;
 }
 
+/* Whether any version of what must not change did. */
+static pg_code has_changed(pg_buffers *buffers, const pg_buffer *b, bool *changed,
+                           pg_error *error) {
+  pg_code code = PG_OK;
+  *changed = false;
+  for (int k = 0; !code && k < b->versions; k++) {
+    uint64_t hash = b->hash[k];
+    pg_ptr from = pg_buffers_constant(b, k);
+    if (from) code = pg_guard_hash(buffers, from, b->bytes, &hash, error);
+    *changed = *changed || hash != b->hash[k];
+  }
+  return code;
+}
+
 pg_code pg_buffers_verify(pg_buffers *buffers, json_t *reply, pg_error *error) {
   json_t *changed = json_array();
   pg_code code = read_zones(buffers, error);
   json_t *found = code ? NULL : check_zones(buffers);
   for (int i = 0; !code && i < buffers->count; i++) {
     const pg_buffer *b = &buffers->list[i];
-    uint64_t hash = b->hash;
-    if (b->bytes == 0 || (b->role != PG_ROLE_INPUT && !b->master)) continue;
-    pg_ptr from = b->master ? b->master : b->base[0] + PG_ZONE;
-    code = pg_guard_hash(buffers, from, b->bytes, &hash, error);
-    if (code || hash == b->hash) continue;
+    bool is_other = false;
+    code = has_changed(buffers, b, &is_other, error);
+    if (code || !is_other) continue;
     if (b->role == PG_ROLE_INPUT)
       json_array_append_new(changed, json_string(b->name));
     else if (!found)

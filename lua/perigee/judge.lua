@@ -20,6 +20,7 @@ local record = require "perigee.record"
 local timing = require "perigee.timing"
 local validate = require "perigee.validate"
 local verdict = require "perigee.verdict"
+local versions = require "perigee.versions"
 
 local Session = {}
 Session.__index = Session
@@ -30,6 +31,7 @@ judge.CHECK_SEEDS = 3
 local KNOWN_BYTES = 256 << 20 -- outputs up to this size are kept, to recognise equal bits cheaply
 local ACCEPTED_MOST = 4 -- outputs of one case
 local SEED_CHECK, SEED_TIMED = 1 << 20, 1 << 21 -- streams of the base seed
+local VERSION = 1 << 29 -- stream of a case's seed, and the number of the version
 local SCHEDULE = 1 << 30 -- stream of a case's seed
 
 --- A seed that nobody has seen: 52 bits of /dev/urandom.
@@ -83,6 +85,24 @@ function Session:device()
     self.info = self.pool.spares[1]:ready()
   end
   return self.info
+end
+
+-- Whether there will be timing, as far as that is known before the device is open.
+function Session:has_clock()
+  if self.info then return self.info.gpu_clock end
+  return not self.sim
+end
+
+-- Expected values, and further versions of a case that is timed.
+function Session:complete(one)
+  if self:has_clock() then
+    versions.add(one, function(number)
+      return core.random_u64(one.seed, VERSION + number, 0) >> 12
+    end)
+  else
+    one:expected()
+  end
+  return one
 end
 
 -- Compile for the arms; a wrong guess of the architecture is put right when the device is open.
@@ -205,21 +225,29 @@ function Session:prepare(arm, sets)
     arm.steps = arm.stored_steps
   end
   arm.kernel_names = plan.kernels(arm.steps)
-  failure = audit.arm(arm)
-  if failure then return failure end
-  local _
-  _, failure = arm.runner:setup(list, sets)
+  return audit.arm(arm) or self:make_buffers(arm, list, sets)
+end
+
+-- Set s holds version s of the case, as far as there are so many, then again the first.
+function Session:make_buffers(arm, list, sets)
+  local others = {}
+  for number, other in ipairs(versions.of(arm.case)) do
+    if number > 1 then
+      others[#others + 1] = other:buffers_for(arm.impl, self:own_scratch(other, arm.impl))
+    end
+  end
+  local _, failure = arm.runner:setup(list, math.max(sets, #others + 1), others)
   return failure
 end
 
 -- Run the plan once. Returns the arrays that came back, or nil and a failure.
-local function run_once(arm, poison, lines)
+local function run_once(arm, set, poison, lines)
   local how = { lines = lines, schedule = arm.schedule }
-  local ran, failure = arm.runner:run(0, arm.steps, poison, how)
+  local ran, failure = arm.runner:run(set, arm.steps, poison, how)
   if not ran then return nil, failure end
   arm.wall_us, arm.counters, arm.findings = ran.wall_us, ran.counters, ran.findings
   arm.profile = ran.profile
-  return export.fetch(arm, 0, poison)
+  return export.fetch(arm, set, poison)
 end
 
 -- How the simulator shuffles a case: a race that one order hides shows in another. With one thread
@@ -256,16 +284,30 @@ function Session:verify(arm, sets, small)
   return failure
 end
 
--- The same without files; the arrays that came back, too.
+-- The same without files, over all versions of the case; the arrays that came back, too. After a
+-- failure `arm.case` is the version at fault.
 function Session:run_case(arm, sets, small)
   arm.schedule = self:schedule_of(arm.case, small)
   local failure = self:prepare(arm, sets)
   if failure then return show_contract(arm, failure) end
+  arm.known = {}
+  local list = versions.of(arm.case)
+  local arrays
+  for number = #list, 1, -1 do -- what the record says is of the first
+    arm.case = list[number]
+    failure, arrays = self:run_version(arm, number)
+    if failure then break end
+  end
+  return failure, arrays
+end
+
+-- One version of a case, in the set of its number. Returns a failure or nil, and arrays.
+function Session:run_version(arm, number)
   arm.cases = (arm.cases or 0) + 1
   local poison = timing.poison()
-  local arrays, stopped = run_once(arm, poison, self.lines)
+  local arrays, stopped = run_once(arm, number - 1, poison, self.lines)
   if not arrays then return show_contract(arm, stopped) end
-  return self:judge(arm, arrays, poison), arrays
+  return self:judge(arm, number, arrays, poison), arrays
 end
 
 -- What was judged right for this very case and has the same bits: a case that is run with many
@@ -279,16 +321,16 @@ local function accepted_as(one, arrays)
   return nil
 end
 
-local function accept(arm)
+local function accept(arm, known)
   local list = arm.case.accepted
-  if not list or not arm.known or #list >= ACCEPTED_MOST then return end
-  list[#list + 1] = { known = arm.known, checks = arm.checks, facts = arm.facts }
+  if not list or not known or #list >= ACCEPTED_MOST then return end
+  list[#list + 1] = { known = known, checks = arm.checks, facts = arm.facts }
 end
 
-function Session:judge(arm, arrays, poison)
+function Session:judge(arm, number, arrays, poison)
   local right = accepted_as(arm.case, arrays)
   if right then
-    arm.known, arm.checks, arm.facts = right.known, right.checks, right.facts
+    arm.known[number], arm.checks, arm.facts = right.known, right.checks, right.facts
     return nil
   end
   local result = validate.run(arm.case, arrays, poison)
@@ -300,8 +342,8 @@ function Session:judge(arm, arrays, poison)
   if not result.ok then
     return { verdict = result.verdict, reason = result.reason, findings = {} }
   end
-  if not self.sim then arm.known = known_outputs(arrays) end
-  accept(arm)
+  if self:has_clock() then arm.known[number] = known_outputs(arrays) end
+  accept(arm, arm.known[number])
   return nil
 end
 
@@ -375,8 +417,7 @@ function Session:run_point(task, arms, p, number)
   local one
   self:build(arms, function()
     self.progress(title .. ": making inputs and expected values")
-    one = case.make(task, p, self:seed_of(number))
-    one:expected()
+    one = self:complete(case.make(task, p, self:seed_of(number)))
   end)
   local sets = self:sets_for(one, arms)
   for _, arm in ipairs(arms) do
@@ -473,7 +514,8 @@ function Session:prepare_cases(task, set)
   for index = 1, params.check_count(task.params, set) do
     for number = 1, judge.CHECK_SEEDS do self:check_case(task, index, number, set):expected() end
   end
-  self:timed_case(task, set):expected()
+  local timed = self:timed_case(task, set)
+  if not timed.versions then self:complete(timed) end
 end
 
 -- What a failing case leaves that later cases overwrite.

@@ -151,7 +151,7 @@ end
 local function evaluate(session, task, one, whole, p, notes)
   local arm = { impl = impl.choose(one, whole.knobs), p = p, kind = whole.kind }
   session:build({ arm })
-  arm.case = case.make(task, p, whole.input_seed)
+  arm.case = session:complete(case.make(task, p, whole.input_seed))
   validate.prepare(task)
   arm.stored_steps = whole.plan
   if not arm.failure then

@@ -80,8 +80,18 @@ local function starts_as_given(buffer)
   return buffer.role == "input" or buffer.role == "state"
 end
 
+-- The contents of buffer number i in each version, one when they are all the same.
+local function contents_of(list, others, i)
+  local contents, same = { list[i].array }, true
+  for number, other in ipairs(others) do
+    contents[number + 1] = other[i].array
+    same = same and rawequal(other[i].array, list[i].array)
+  end
+  return same and { list[i].array } or contents
+end
+
 -- Places in the shared memory: initial contents of arrays, then room for what is read back.
-local function lay_out(list)
+local function lay_out(list, others)
   local at = 0
   local function place(bytes)
     local here = at
@@ -92,27 +102,32 @@ local function lay_out(list)
   for i, buffer in ipairs(list) do
     local sent = starts_as_given(buffer) and buffer.array and not buffer.fill
     local fetched = buffer.role ~= "input" and not buffer.scratch
-    places[i] = {
-      init = sent and place(buffer.bytes) or nil, back = fetched and place(buffer.bytes) or nil,
-    }
+    places[i] = { init = {}, contents = sent and contents_of(list, others, i) or {} }
+    for number = 1, #places[i].contents do places[i].init[number] = place(buffer.bytes) end
+    places[i].back = fetched and place(buffer.bytes) or nil
   end
   return places, math.max(at, ALIGN)
 end
 
 --- Make the buffers of a case, `sets` copies of state and outputs.
 -- @tparam table list buffers in normal form (see perigee.buffers)
+-- @tparam integer sets
+-- @tparam[opt] table others the same lists for further versions of the case: set s starts from
+--   version s modulo their number
 -- @treturn boolean true; or nil and a failure
-function Runner:setup(list, sets)
-  local places, bytes = lay_out(list)
+function Runner:setup(list, sets, others)
+  local places, bytes = lay_out(list, others or {})
   local shared, e = errors.catch("out_of_memory", self.worker.share, self.worker, bytes)
   if not shared then return nil, verdict.of_error(e) end
   local described = core.json_array {}
   for i, buffer in ipairs(list) do
     local item = { name = buffer.name, bytes = buffer.bytes, role = buffer.role }
-    if places[i].init then
-      item.at = places[i].init
-      if buffer.bytes > 0 then
-        self.worker:view(buffer.dtype, buffer.shape, item.at):copy_from(buffer.array)
+    if #places[i].init > 0 then
+      item.at = core.json_array(places[i].init)
+      for number, array in ipairs(places[i].contents) do
+        if buffer.bytes > 0 then
+          self.worker:view(buffer.dtype, buffer.shape, item.at[number]):copy_from(array)
+        end
       end
     elseif starts_as_given(buffer) then
       item.fill = buffer.fill or 0

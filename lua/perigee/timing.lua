@@ -1,12 +1,14 @@
 --- Timing of several arms against each other: slices of samples, interleaved in random order, until
--- the 95% interval of every median is narrow enough or the budget ends. After each slice a set
--- chosen at random is read back and checked, so that a sample that computed nothing is not
--- accepted.
+-- the 95% interval of every median is narrow enough or the budget ends. The inputs rotate among the
+-- versions of the case, and after each slice what its last samples wrote is read back and checked,
+-- set by set in random order, so that a sample that computed nothing, or wrote what an earlier one
+-- had to, is not accepted. How long a slice is cannot be foreseen.
 -- @module perigee.timing
 
 local core = require "perigee.core"
 local export = require "perigee.export"
 local validate = require "perigee.validate"
+local versions = require "perigee.versions"
 
 local timing = {}
 
@@ -16,6 +18,7 @@ local FEWEST = 6 -- whatever the budget: order statistics of fewer give no 95% i
 local SLICE_S = 0.05 -- a slice takes about this long, so that arms alternate often enough
 local SLICE_MOST = 2048 -- samples; the runner has events for twice as many
 local WARMUP = 3
+local CHECK_S, LAST_CHECK_S = 0.01, 0.2 -- checking the sets goes on so long, but one is always
 
 -- NVML's reasons that make a sample worthless: hardware slowdown, thermal (software, hardware),
 -- power brake.
@@ -53,6 +56,7 @@ local function slice_size(arm)
     need = math.max(need, math.ceil(have * (arm.summary.relative_half / timing.TARGET) ^ 2) - have)
   end
   local fit = math.max(1, math.floor(SLICE_S / arm.per_sample))
+  fit = math.random((fit + 1) // 2, fit)
   return math.max(1, math.min(need, fit, 8 * have, SLICE_MOST))
 end
 
@@ -71,17 +75,41 @@ end
 local function check_set(arm, set, poison)
   local arrays, failure = export.fetch(arm, set, poison)
   if not arrays then return failure end
-  local same = arm.known ~= nil
-  for name, array in pairs(arm.known or {}) do same = same and arrays[name]:equal_bits(array) end
+  local one, number = versions.of_set(arm.case, set)
+  local known = arm.known[number]
+  local same = known ~= nil
+  for name, array in pairs(known or {}) do same = same and arrays[name]:equal_bits(array) end
   if same then return nil end
-  local result = validate.run(arm.case, arrays, poison)
+  local result = validate.run(one, arrays, poison)
   if result.ok then return nil end
   failure = {
     verdict = result.verdict, findings = {}, checks = result.checks,
     reason = "a timed sample was wrong though the checked run was right: " .. result.reason,
   }
+  arm.case = one
   if arm.on_wrong then arm.on_wrong(failure, arrays) end
   return failure
+end
+
+-- The sets that a slice used, each once, in random order.
+local function used(sets)
+  local distinct, seen = {}, {}
+  for _, set in ipairs(sets) do
+    if not seen[set] then distinct[#distinct + 1] = set end
+    seen[set] = true
+  end
+  return shuffled(distinct)
+end
+
+-- Check sets of the last slice that are not checked yet until `seconds` are over, at least one.
+local function check_sets(arm, seconds)
+  local started = core.now()
+  while #arm.unchecked > 0 do
+    local failure = check_set(arm, table.remove(arm.unchecked), arm.poison)
+    if failure then return failure end
+    arm.outputs_checked = arm.outputs_checked + 1
+    if core.now() - started > seconds then return nil end
+  end
 end
 
 -- State kept in the module's globals must not carry over: load it again before the first and third
@@ -108,18 +136,18 @@ local function slice(arm, quick)
   local failure = not quick and reload(arm) or nil
   if failure then return failure end
   local sets = choose_sets(arm, slice_size(arm))
-  local poison = timing.poison()
+  arm.unchecked, arm.poison = used(sets), timing.poison()
   local started = core.now()
   local reply
   reply, failure = arm.runner:time {
-    method = arm.method, sets = sets, steps = arm.steps, poison = poison, batch = arm.batch,
+    method = arm.method, sets = sets, steps = arm.steps, poison = arm.poison, batch = arm.batch,
     warmup = arm.slices == 0 and WARMUP or 1,
   }
   if not reply then return failure end
   arm.per_sample = math.max(1e-6, (core.now() - started) / math.max(1, #reply.us))
   arm.slices = arm.slices + 1
   keep(arm, reply)
-  return check_set(arm, sets[math.random(#sets)], poison)
+  return check_sets(arm, CHECK_S)
 end
 
 --- A 4-byte pattern that is no sensible value: a NaN as f32, huge as f64 and as an integer.
@@ -162,20 +190,21 @@ local function summary_of(arm)
     ci95_us = core.json_array { s.ci95[1], s.ci95[2] }, p20_us = s.p20, p80_us = s.p80,
     min_us = s.min,
     samples = s.samples, discarded = arm.discarded, relative_half = s.relative_half,
-    stopped = arm.stopped,
+    stopped = arm.stopped, inputs = #versions.of(arm.case), outputs_checked = arm.outputs_checked,
   }
 end
 
 --- Time arms {runner, case, steps, ptx, impl, method, batch, sets, known, on_wrong =
 -- function(failure, arrays) or nil, called with what a wrong sample wrote}.
 -- Each gets `time` (see the record) or `failure`.
+-- `known` has, by the number of a version of the case, the bits that were judged right.
 -- @tparam table arms
 -- @tparam table how {budget = seconds for each arm, progress = function(text), hopeless_us = nil or
 --   a time above which the fastest sample of a slice ends the arm's timing, quick = true: the
 --   module stays loaded, for a search whose end is a timing with all that is usual}
 function timing.run(arms, how)
   for _, arm in ipairs(arms) do
-    arm.samples, arm.discarded, arm.slices = {}, 0, 0
+    arm.samples, arm.discarded, arm.slices, arm.outputs_checked = {}, 0, 0, 0
   end
   local deadline = core.now() + how.budget * #arms
   local active, finished = arms, {}
@@ -201,8 +230,9 @@ function timing.run(arms, how)
   end
   table.move(active, 1, #active, #finished + 1, finished)
   for _, arm in ipairs(finished) do
-    arm.time = summary_of(arm)
-    if not arm.time then
+    arm.failure = check_sets(arm, how.quick and 0 or LAST_CHECK_S)
+    arm.time = not arm.failure and summary_of(arm) or nil
+    if not arm.time and not arm.failure then
       arm.failure = { verdict = "environment", findings = {},
         reason = ("no sample was accepted: all %d were "
         .. "taken while the GPU was throttled"):format(arm.discarded) }

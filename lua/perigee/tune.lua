@@ -334,7 +334,8 @@ local function measured(self, list)
   local arms = arms_of(self, candidates)
   self.judge.pool:fill(#arms)
   self.judge:build(arms)
-  local one = case.make(self.task, self.p, self.judge:seed_of(FINAL_STREAM))
+  local one = self.judge:complete(case.make(self.task, self.p,
+    self.judge:seed_of(FINAL_STREAM)))
   local sets = self.judge:sets_for(one, arms)
   for _, arm in ipairs(arms) do
     arm.case = one

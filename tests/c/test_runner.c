@@ -153,6 +153,32 @@ static void sets_are_independent(void **state) {
   assert_true(((const float *)(b->shared + 1024))[7] == 700.0f);
 }
 
+/* x and t have two versions each: set s starts from version s % 2. */
+static void sets_take_turns_at_the_versions_of_the_contents(void **state) {
+  bench *b = *state;
+  for (int i = 0; i < 8; i++) {
+    ((float *)b->shared)[i] = 1;
+    ((float *)(b->shared + 64))[i] = 10;
+    ((float *)(b->shared + 128))[i] = (float)i;
+    ((float *)(b->shared + 192))[i] = 20;
+  }
+  good(ask(b, "{'op':'buffers','sets':3,'buffers':[{'name':'x','bytes':32,'role':'input','at':"
+              "[0,128]},{'name':'t','bytes':32,'role':'state','at':[64,192]}]}"));
+  assert_int_equal(count_names(device(b), "x", 32, true), 2);
+  assert_int_equal(count_names(device(b), "t", 32, false), 3);
+  for (int set = 0; set < 3; set++) {
+    good(ask(b, "{'op':'run','set':%d,'plan':[%s]}", set, saxpy));
+    good(ask(b, "{'op':'read','set':%d,'buffers':[{'index':1,'at':1024}]}", set));
+    const float *t = (const float *)(b->shared + 1024);
+    for (int i = 0; i < 8; i++) assert_true(t[i] == (set == 1 ? 20 + 2.5f * (float)i : 10 + 2.5f));
+  }
+  json_t *r = ask(b, "{'op':'run','set':1,'plan':[{'launch':'wild','grid':[1],'block':[1],'args':"
+                     "[{'buffer':0},{'i':3}]}]}");
+  json_t *changed = json_object_get(r, "inputs_changed");
+  assert_string_equal(json_string_value(json_array_get(changed, 0)), "x");
+  good(r);
+}
+
 static void empty_buffers_are_buffers(void **state) {
   bench *b = *state;
   good(ask(
@@ -217,6 +243,14 @@ static void descriptions_of_buffers_are_checked(void **state) {
       {"{'name':'x','bytes':1,'role':'state','at':0,'fill':0}", "invalid", "either"},
       {"{'name':'x','bytes':1,'role':'state','fill':256}", "invalid", "from 0 to 255, got 256"},
       {"{'name':'x','bytes':1,'role':'output','fill':0}", "invalid", "neither"},
+      {"{'name':'x','bytes':1,'role':'output','at':[0]}", "invalid", "neither"},
+      {"{'name':'x','bytes':1,'role':'input','at':[]}", "range", "1 to 8 versions, got 0"},
+      {"{'name':'x','bytes':1,'role':'input','at':[0,-1]}", "invalid", "got -1"},
+      {"{'name':'x','bytes':1,'role':'input','at':'0'}", "invalid", "offsets >= 0"},
+      {"{'name':'x','bytes':9,'role':'input','at':[0,65528]}", "range", "lie outside"},
+      {"{'name':'x','bytes':1,'role':'input','at':[0,1]},"
+       "{'name':'t','bytes':1,'role':'state','at':[0,1,2]}",
+       "invalid", "3 versions, where buffers before have 2"},
       {"{'name':'x','bytes':1,'role':'output','size':0}", "invalid", "unknown field \"size\""},
       {"17", "invalid", "expected an object"},
   };
@@ -503,6 +537,8 @@ int main(void) {
       cmocka_unit_test_setup_teardown(every_run_starts_from_the_initial_state_and_poisoned_outputs,
                                       setup, teardown),
       cmocka_unit_test_setup_teardown(sets_are_independent, setup, teardown),
+      cmocka_unit_test_setup_teardown(sets_take_turns_at_the_versions_of_the_contents, setup,
+                                      teardown),
       cmocka_unit_test_setup_teardown(empty_buffers_are_buffers, setup, teardown),
       cmocka_unit_test(too_much_memory_is_said_and_nothing_stays),
       cmocka_unit_test_setup_teardown(contents_must_lie_in_shared_memory, setup, teardown),

@@ -289,9 +289,9 @@ function TestJudge:test_bits_that_were_judged_right_for_a_case_are_not_judged_ag
   local case = require("perigee.case").make(one, one:resolve { purpose = "sim" }, 5)
   case.accepted = {}
   local function outcome(change)
-    local arm, bins = { case = case }, case:expected().bins:copy()
+    local arm, bins = { case = case, known = {} }, case:expected().bins:copy()
     if change then bins[3] = bins[3] + 1 end
-    local failure = session:judge(arm, { bins = bins }, 0)
+    local failure = session:judge(arm, 1, { bins = bins }, 0)
     return failure and failure.verdict or "passed", arm
   end
   local verdict, first = outcome()

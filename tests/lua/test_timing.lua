@@ -75,12 +75,13 @@ function TestTiming:test_methods()
   end
 end
 
--- Work in the first four launches only: right in all four checked runs, nothing when it is timed.
+-- Work in the first six launches only: right in all checked runs (three seeds at the one size, the
+-- three versions of the timed one), nothing when it is timed.
 function TestTiming:test_work_in_the_first_launches_only_is_caught()
   local folder = os.tmpname()
   os.remove(folder)
   local rec = check("__device__ int launches;", [[{
-      if (atomicAdd(&launches, 1) < 4 * n) y[i] = x[i] ^ 1;
+      if (atomicAdd(&launches, 1) < 6 * n) y[i] = x[i] ^ 1;
     }]], nil, folder)
   -- What that sample wrote is dumped: nothing.
   local y, want = pg.npy.load(rec.dumped .. "/output_y.npy"),
@@ -117,6 +118,37 @@ function TestTiming:test_a_wrong_arm_loses_its_time_and_the_others_keep_theirs()
   lu.assertTrue(records.again.speedup_ci95[1] <= records.again.speedup_ci95[2])
 end
 
+-- Keeps what it wrote and writes it again: right for one input, and every set has other inputs.
+local REPLAY = [[{
+  if (!kept[i]) kept[i] = x[i] ^ 1;
+  y[i] = kept[i];
+}]]
+
+function TestTiming:test_inputs_rotate_so_that_an_old_answer_is_wrong()
+  local rec = check("__device__ int kept[256];", REPLAY)
+  lu.assertEquals(rec.verdict, "wrong_result")
+  lu.assertNil(rec.time)
+end
+
+function TestTiming:test_a_case_has_versions_where_its_inputs_depend_on_the_seed()
+  local versions, case = require "perigee.versions", require "perigee.case"
+  local one = case.make(task(), { n = 256 }, 5)
+  versions.add(one, function(number) return 10 + number end)
+  local list = versions.of(one)
+  lu.assertEquals(#list, 3)
+  for i, other in ipairs(list) do
+    lu.assertEquals(other.seed, ({ 5, 12, 13 })[i])
+    lu.assertEquals(other:expected().y[7], other.io.x[7] ~ 1)
+    lu.assertTrue(i == 1 or not other.io.x:equal_bits(one.io.x))
+    lu.assertIs(versions.of_set(one, 3 * 4 + i - 1), other)
+  end
+  local fixed = case.make(task { inputs = function(p)
+    return { x = pg.array("i32", p.n) }
+  end }, { n = 256 }, 5)
+  versions.add(fixed, function(number) return number end)
+  lu.assertEquals(#versions.of(fixed), 1)
+end
+
 function TestTiming:test_sets_are_bounded_by_memory_and_fill_batches()
   lu.assertEquals(timing.sets_for(4096, 1), 16)
   lu.assertEquals(timing.sets_for(300 << 20, 1), 3)
@@ -133,7 +165,8 @@ end
 
 function TestTiming:test_throttled_samples_are_dropped_and_counted()
   local arm = {
-    impl = { name = "a" }, batch = 1, sets = 2, method = "cold", steps = {}, case = {}, known = {},
+    impl = { name = "a" }, batch = 1, sets = 2, method = "cold", steps = {}, case = {},
+    known = { {} },
     runner = {
       load = function() return {} end, read = function() return {} end,
       time = function(_, how)
