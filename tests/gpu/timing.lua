@@ -140,7 +140,7 @@ local function truth(ptx, one_us)
     local name = memory and "a copy of 64 MiB" or ("about %d us"):format(us)
     local samples = us == 2000 and 200 or is_real and 1000 or 10
     for _, method in ipairs { "cold", "hot" } do
-      local time = judged(ptx, n, rounds, method, 0.5)
+      local time = judged(ptx, n, rounds, method, is_real and 0.5 or 0.02)
       local hand = by_hand(ptx, n, rounds, method, samples)
       agrees(("%s, %s, by hand"):format(name, method), time and time.median_us, hand)
       local profiled, why
@@ -162,7 +162,7 @@ local function trials(ptx, rounds)
   })
   local same, told, worst = 0, 0, 0
   for _ = 1, TRIALS do
-    local records = pg.run(one, { device = device, budget = 0.3 })
+    local records = pg.run(one, { device = device, budget = is_real and 0.3 or 0.02 })
     local ratio = records[2] and records[2].speedup and records[2].speedup.a or 0
     worst = math.max(worst, math.abs(ratio - 1))
     if math.abs(ratio - 1) <= 0.005 then same = same + 1 end
@@ -174,7 +174,7 @@ local function trials(ptx, rounds)
     { name = "b", "ptx", ptx, args = { "x", "y", N, slower } } },
     validate = function(ctx) return ctx:pass("y", tostring(ctx:array("y").count)) end })
   for _ = 1, TRIALS do
-    local records = pg.run(pair, { device = device, budget = 0.3 })
+    local records = pg.run(pair, { device = device, budget = is_real and 0.3 or 0.02 })
     local interval = records[2] and records[2].speedup_ci95
     if interval and interval[2] < 1 then told = told + 1 end
   end
