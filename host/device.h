@@ -274,6 +274,13 @@ int pg_cuda_count(char *why, size_t why_bytes);
 
 /* ---- compiling CUDA C++ to PTX (NVRTC), independent of any device ---- */
 
+/* What a compilation still has to reach when the candidate's text is given to the compiler. */
+typedef struct pg_compile_reach {
+  const char *const *folders; /* of headers */
+  int folder_count;
+  const char *cache; /* where the result is added; NULL when it is not kept */
+} pg_compile_reach;
+
 typedef struct pg_compile_request {
   const char *source;         /* the text */
   const char *name;           /* its file name: messages and .file directives carry it */
@@ -283,6 +290,10 @@ typedef struct pg_compile_request {
   const char *const *expressions; /* template instances to keep, e.g. "saxpy<float, 4>" */
   int expression_count;
   bool no_cache; /* neither read nor write the cache on disk */
+  /* Called once the library is loaded and before it sees the source; NULL: nothing is. An error
+   * ends the compilation. Not called when the cache has the result. */
+  pg_code (*confine)(void *context, const pg_compile_reach *reach, pg_error *error);
+  void *context;
 } pg_compile_request;
 
 typedef struct pg_compile_result {

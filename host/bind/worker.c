@@ -23,10 +23,12 @@ static pg_worker *check_worker(lua_State *L) {
   return NULL;
 }
 
-/* core.worker(role): a new process. role: "runner" or "compiler". Raises environment, invalid. */
+/* core.worker(role): a new process. role: "runner", "simulator" or "compiler". Raises environment,
+ * invalid. */
 static int new_worker(lua_State *L) {
   pg_error error = {0};
-  if (lua_type(L, 1) != LUA_TSTRING) return pg_lua_argument(L, 1, "\"runner\" or \"compiler\"");
+  if (lua_type(L, 1) != LUA_TSTRING)
+    return pg_lua_argument(L, 1, "\"runner\", \"simulator\" or \"compiler\"");
   pg_worker **w = lua_newuserdatauv(L, sizeof *w, MAPPING);
   *w = NULL;
   luaL_setmetatable(L, WORKER_META);

@@ -12,6 +12,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "../now.h"
+
 static const char magic[] = "perigee cache 1\n";
 enum {
   HEAD = sizeof magic - 1 + PG_SHA_HEX, /* the checksum's zero is a newline in the file */
@@ -19,7 +21,7 @@ enum {
   CACHE_MAX = 512 << 20
 };
 
-static bool cache_folder(char out[PATH_MAX]) {
+static bool name_folder(char out[PATH_MAX]) {
   const char *named = getenv("PERIGEE_CACHE"), *xdg = getenv("XDG_CACHE_HOME");
   const char *home = getenv("HOME");
   int length = -1;
@@ -37,7 +39,7 @@ static bool cache_folder(char out[PATH_MAX]) {
 /* FOLDER/ab/cdef... of key "abcdef..." */
 static bool entry_path(const char *key, char out[PATH_MAX]) {
   char folder[PATH_MAX];
-  return cache_folder(folder) &&
+  return name_folder(folder) &&
          snprintf(out, PATH_MAX, "%s/%.2s/%s", folder, key, key + 2) < PATH_MAX;
 }
 
@@ -86,6 +88,15 @@ static void make_folders(char *path) {
     mkdir(path, 0777);
     *slash = '/';
   }
+}
+
+bool pg_cache_folder(char *out) {
+  if (!name_folder(out)) return false;
+  size_t length = strlen(out);
+  strcat(out, "/"); /* name_folder leaves room */
+  make_folders(out);
+  out[length] = '\0';
+  return true;
 }
 
 static bool write_all(int file, const void *data, size_t bytes) {
@@ -163,11 +174,12 @@ void pg_cache_write(const char key[PG_SHA_HEX], const void *data, size_t bytes) 
   char path[PATH_MAX], temporary[PATH_MAX], hex[PG_SHA_HEX];
   if (bytes > ENTRY_MAX - HEAD || !entry_path(key, path)) return;
   char *name = strrchr(path, '/');
-  if (snprintf(temporary, sizeof temporary, "%.*s/new.XXXXXX", (int)(name - path), path) >=
-      PATH_MAX)
+  if (snprintf(temporary, sizeof temporary, "%.*s/new.%d.%.0f", (int)(name - path), path,
+               (int)getpid(), 1e9 * pg_now()) >= PATH_MAX)
     return;
   make_folders(path);
-  int file = mkostemp(temporary, O_CLOEXEC);
+  /* For writing only: a compiler that is confined may add to the cache and read none of it. */
+  int file = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
   if (file < 0) return;
   pg_sha256(data, bytes, hex);
   hex[PG_SHA_HEX - 1] = '\n';

@@ -235,11 +235,20 @@ static bool prepend(char **log, const char *note) {
   return true;
 }
 
+static pg_code confine(const pg_compile_request *request, const options *o, bool cacheable,
+                       pg_error *error) {
+  char cache[PATH_MAX];
+  bool kept = request->confine && cacheable && pg_cache_folder(cache);
+  const pg_compile_reach reach = {o->folders, o->folder_count, kept ? cache : NULL};
+  return request->confine ? request->confine(request->context, &reach, error) : PG_OK;
+}
+
 static pg_code compile_now(const pg_compile_request *request, const char *library, options *o,
-                           pg_compile_result *result, pg_error *error) {
+                           bool cacheable, pg_compile_result *result, pg_error *error) {
   pg_nvrtc nvrtc;
   char note[128];
   pg_code code = pg_nvrtc_load(library, &nvrtc, error);
+  if (!code) code = confine(request, o, cacheable, error);
   if (code) return code;
   snprintf(result->compiler, sizeof result->compiler, "NVRTC %d.%d", nvrtc.major, nvrtc.minor);
   settle_arch(&nvrtc, request, o, note, sizeof note);
@@ -265,7 +274,7 @@ static pg_code compile_or_recall(const pg_compile_request *request, pg_compile_r
   if (!code) {
     bool cacheable = make_key(request, library, &o, key);
     result->cached = cacheable && from_cache(key, request->expression_count, result);
-    if (!result->cached) code = compile_now(request, library, &o, result, error);
+    if (!result->cached) code = compile_now(request, library, &o, cacheable, result, error);
     if (!code && cacheable && !result->cached) to_cache(key, result);
   }
   free_options(&o);

@@ -22,8 +22,10 @@
 enum { PRINTED_MOST = 1 << 16, TEXT_MOST = 1 << 14 };
 
 typedef struct child {
-  bool compiler;
+  const char *name; /* of its role */
+  pg_worker_kind role;
   pg_runner *runner;
+  pg_compiler compiler;
   pg_shared *shared;
   char sandbox[PG_SANDBOX_MAX];
 } child;
@@ -59,13 +61,8 @@ static void take_printed(json_t *reply) {
 /* ---- requests of every worker ---- */
 
 static json_t *hello(const child *c) {
-  json_t *list = json_array();
-  char names[PG_SANDBOX_MAX], *rest = NULL;
-  memcpy(names, c->sandbox, sizeof names);
-  for (char *n = strtok_r(names, " ", &rest); n; n = strtok_r(NULL, " ", &rest))
-    json_array_append_new(list, json_string(n));
-  return json_pack("{s:b,s:s,s:i,s:o}", "ok", 1, "role", c->compiler ? "compiler" : "runner", "pid",
-                   (int)getpid(), "sandbox", list);
+  return json_pack("{s:b,s:s,s:i,s:o}", "ok", 1, "role", c->name, "pid", (int)getpid(), "sandbox",
+                   pg_json_words(c->sandbox));
 }
 
 static json_t *share(child *c, const json_t *request, int passed) {
@@ -87,7 +84,8 @@ static json_t *handle(child *c, const json_t *request, int passed) {
   const char *op = json_string_value(json_object_get(request, "op"));
   if (op && strcmp(op, "hello") == 0) return hello(c);
   if (op && strcmp(op, "share") == 0) return share(c, request, passed);
-  json_t *reply = c->compiler ? pg_compiler_handle(request) : pg_runner_handle(c->runner, request);
+  json_t *reply = c->role == PG_KIND_COMPILER ? pg_compiler_handle(&c->compiler, request)
+                                              : pg_runner_handle(c->runner, request);
   if (reply) take_printed(reply);
   return reply;
 }
@@ -144,14 +142,15 @@ static bool is_socket(int fd) {
 
 int pg_child_main(int argc, char **argv, pg_open_fn *open) {
   const char *role = argc > 0 ? argv[argc - 1] : "";
-  child c = {.compiler = strcmp(role, "compiler") == 0};
+  child c = {.name = role, .role = pg_worker_kind_of(role)};
+  c.compiler.sandbox = c.sandbox;
   pg_error error = {0};
-  if ((!c.compiler && strcmp(role, "runner") != 0) || !is_socket(PG_WORKER_FD)) {
+  if (c.role == PG_KINDS || !is_socket(PG_WORKER_FD)) {
     fputs("perigee: --worker is for perigee itself, which starts it with a socket\n", stderr);
     return 2;
   }
-  prctl(PR_SET_NAME, c.compiler ? "perigee-compile" : "perigee-runner");
-  if (pg_sandbox_enter(c.compiler, c.sandbox, &error)) return 1;
+  prctl(PR_SET_NAME, c.role == PG_KIND_COMPILER ? "perigee-compile" : "perigee-runner");
+  if (pg_sandbox_enter(c.role, c.sandbox, &error)) return 1;
   capture_output();
   c.runner = pg_runner_new(open);
   if (!c.runner) return 1;

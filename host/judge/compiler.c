@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "confine.h"
 #include "request.h"
 #include "tool.h"
 
@@ -26,7 +27,7 @@ static pg_code strings(const json_t *request, const char *key, const char **out,
   return PG_OK;
 }
 
-static json_t *success(const pg_compile_result *result) {
+static json_t *success(const pg_compiler *compiler, const pg_compile_result *result) {
   json_t *reply = json_object(), *lowered = json_array();
   for (int i = 0; i < result->lowered_count; i++)
     json_array_append_new(lowered, pg_json_text(result->lowered[i], PG_MESSAGE_MAX));
@@ -37,6 +38,7 @@ static json_t *success(const pg_compile_result *result) {
   json_object_set_new(reply, "cached", json_boolean(result->cached));
   json_object_set_new(reply, "compiler", pg_json_text(result->compiler, PG_WHERE_MAX));
   json_object_set_new(reply, "lowered", lowered);
+  json_object_set_new(reply, "sandbox", pg_json_words(compiler->sandbox));
   return reply;
 }
 
@@ -88,16 +90,39 @@ static bool is_op(const json_t *request, const char *name) {
   return op && strcmp(op, name) == 0;
 }
 
-json_t *pg_compiler_handle(const json_t *request) {
-  if (is_op(request, "prepare")) return prepare();
-  if (is_op(request, "tool")) return pg_tool_handle(request);
+static pg_code confine(void *context, const pg_compile_reach *reach, pg_error *error) {
+  const pg_compiler *compiler = context;
+  (void)error;
+  pg_confine_compiler(reach, compiler->sandbox);
+  return PG_OK;
+}
+
+static json_t *compile(pg_compiler *compiler, const json_t *request) {
   const char *options[LIST_MOST], *expressions[LIST_MOST];
-  pg_compile_request c = {.name = "candidate.cu", .options = options, .expressions = expressions};
+  pg_compile_request c = {.name = "candidate.cu",
+                          .options = options,
+                          .expressions = expressions,
+                          .confine = confine,
+                          .context = compiler};
   pg_compile_result result = {0};
   pg_error error = {0};
   pg_code code = parse(request, &c, options, expressions, &error);
-  if (!code) code = pg_compile(&c, &result, &error);
-  json_t *reply = code ? failure(&error, &result) : success(&result);
+  if (!code && compiler->used) {
+    code =
+        pg_fail(&error, PG_INVALID, "this compiler has compiled, and is confined to that source");
+    pg_hint(&error, "start another one");
+  }
+  if (!code) {
+    compiler->used = true;
+    code = pg_compile(&c, &result, &error);
+  }
+  json_t *reply = code ? failure(&error, &result) : success(compiler, &result);
   pg_compile_free(&result);
   return reply;
+}
+
+json_t *pg_compiler_handle(pg_compiler *compiler, const json_t *request) {
+  if (is_op(request, "prepare")) return prepare();
+  if (is_op(request, "tool")) return pg_tool_handle(request);
+  return compile(compiler, request);
 }

@@ -28,6 +28,16 @@ json_t *pg_json_text(const char *text, size_t most) {
   return json;
 }
 
+json_t *pg_json_words(const char *text) {
+  json_t *list = json_array();
+  while (*text) {
+    size_t length = strcspn(text, " ");
+    if (length > 0) json_array_append_new(list, json_stringn(text, length));
+    text += length + (text[length] == ' ');
+  }
+  return list;
+}
+
 json_t *pg_json_u64(uint64_t value) {
   char text[24];
   if (value <= INT64_MAX) return json_integer((json_int_t)value);

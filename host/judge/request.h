@@ -41,6 +41,8 @@ pg_code pg_req_known(const json_t *object, const char *known, pg_error *error);
 /* A JSON string whatever the bytes: what is no UTF-8 becomes '?'; past `most` bytes it is cut, and
  * the text says how much is missing. */
 json_t *pg_json_text(const char *text, size_t most);
+/* A text of words separated by spaces, as a list. */
+json_t *pg_json_words(const char *text);
 /* An integer, or a string above 2^63 - 1. */
 json_t *pg_json_u64(uint64_t value);
 /* {"ok":false,"error":{...}} */

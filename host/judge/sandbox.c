@@ -13,7 +13,16 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "confine.h"
+
 extern char **environ;
+
+pg_worker_kind pg_worker_kind_of(const char *name) {
+  static const char *const names[PG_KINDS] = {"runner", "simulator", "compiler"};
+  int role = 0;
+  while (role < PG_KINDS && strcmp(name, names[role]) != 0) role++;
+  return (pg_worker_kind)role;
+}
 
 /* ---- environment ---- */
 
@@ -27,6 +36,7 @@ static const variable variables[] = {
     {"PATH", NULL, true, true},
     {"HOME", NULL, true, true},
     {"PERIGEE_HOME", NULL, true, true},
+    {"PERIGEE_SANDBOX", NULL, true, true},
     {"LD_LIBRARY_PATH", NULL, true, true},
     {"CUDA_VISIBLE_DEVICES", NULL, true, false},
     {"CUDA_DEVICE_ORDER", NULL, true,
@@ -50,6 +60,10 @@ static const variable variables[] = {
 
 enum { VARIABLES = sizeof variables / sizeof *variables };
 
+static bool is_for(const variable *v, pg_worker_kind role) {
+  return role == PG_KIND_COMPILER ? v->compiler : v->runner;
+}
+
 static char *assignment(const char *name, const char *value) {
   size_t bytes = strlen(name) + strlen(value) + 2;
   char *text = malloc(bytes);
@@ -57,13 +71,13 @@ static char *assignment(const char *name, const char *value) {
   return text;
 }
 
-char **pg_sandbox_environment(bool compiler) {
+char **pg_sandbox_environment(pg_worker_kind role) {
   char **block = calloc(VARIABLES + 1, sizeof *block);
   size_t n = 0;
   for (size_t i = 0; block && i < VARIABLES; i++) {
     const variable *v = &variables[i];
     const char *value = v->value ? v->value : getenv(v->name);
-    if (!value || !(compiler ? v->compiler : v->runner)) continue;
+    if (!value || !is_for(v, role)) continue;
     block[n] = assignment(v->name, value);
     if (!block[n++]) {
       pg_sandbox_environment_free(block);
@@ -78,63 +92,63 @@ void pg_sandbox_environment_free(char **environment) {
   free(environment);
 }
 
-static bool is_allowed(const char *entry, bool compiler) {
+static bool is_allowed(const char *entry, pg_worker_kind role) {
   for (size_t i = 0; i < VARIABLES; i++) {
     size_t n = strlen(variables[i].name);
     if (strncmp(entry, variables[i].name, n) == 0 && entry[n] == '=')
-      return compiler ? variables[i].compiler : variables[i].runner;
+      return is_for(&variables[i], role);
   }
   return false;
 }
 
-static bool clean_environment(bool compiler) {
+static bool clean_environment(pg_worker_kind role) {
   for (char **e = environ; e && *e; e++)
-    if (!is_allowed(*e, compiler)) return false;
+    if (!is_allowed(*e, role)) return false;
   return true;
 }
 
 /* ---- restrictions ---- */
 
-static bool own_group(bool compiler) {
-  (void)compiler;
+static bool own_group(pg_worker_kind role) {
+  (void)role;
   return getpgrp() == getpid() || setpgid(0, 0) == 0;
 }
 
 /* Die with the parent, even inside a kernel that never ends. */
-static bool parent_death(bool compiler) {
-  (void)compiler;
+static bool parent_death(pg_worker_kind role) {
+  (void)role;
   return prctl(PR_SET_PDEATHSIG, SIGKILL) == 0;
 }
 
-static bool no_new_privileges(bool compiler) {
-  (void)compiler;
+static bool no_new_privileges(pg_worker_kind role) {
+  (void)role;
   return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0;
 }
 
 /* A limit of 1 byte stops core files, and, unlike 0, also a core_pattern that is a pipe. */
-static bool no_core_dumps(bool compiler) {
-  (void)compiler;
+static bool no_core_dumps(pg_worker_kind role) {
+  (void)role;
   struct rlimit limit;
   if (getrlimit(RLIMIT_CORE, &limit) < 0) return false;
   limit.rlim_cur = limit.rlim_max = limit.rlim_max < 1 ? limit.rlim_max : 1;
   return setrlimit(RLIMIT_CORE, &limit) == 0;
 }
 
-static bool closed_descriptors(bool compiler) {
-  (void)compiler;
+static bool closed_descriptors(pg_worker_kind role) {
+  (void)role;
   return close_range(PG_WORKER_FD + 1, ~0U, 0) == 0;
 }
 
 /* Templates that recurse eat memory; the driver of a GPU, on the other hand, reserves terabytes of
  * addresses, and so does AddressSanitizer. */
-static bool address_limit(bool compiler) {
+static bool address_limit(pg_worker_kind role) {
 #ifdef __SANITIZE_ADDRESS__
-  (void)compiler;
+  (void)role;
   return false;
 #else
   const rlim_t most = (rlim_t)8 << 30;
   struct rlimit limit;
-  if (!compiler || getrlimit(RLIMIT_AS, &limit) < 0) return false;
+  if (role != PG_KIND_COMPILER || getrlimit(RLIMIT_AS, &limit) < 0) return false;
   if (limit.rlim_max > most) limit.rlim_max = most;
   limit.rlim_cur = limit.rlim_max;
   return setrlimit(RLIMIT_AS, &limit) == 0;
@@ -143,7 +157,7 @@ static bool address_limit(bool compiler) {
 
 static const struct {
   const char *name;
-  bool (*take)(bool compiler);
+  bool (*take)(pg_worker_kind role);
 } restrictions[] = {
     {"own-group", own_group},
     {"parent-death", parent_death},
@@ -152,9 +166,6 @@ static const struct {
     {"closed-descriptors", closed_descriptors},
     {"clean-environment", clean_environment},
     {"address-limit", address_limit},
-    /* Landlock and seccomp go here, last: they bind the calling thread and its children only, so
-     * they must come before the first thread and before the driver is opened, and they take away
-     * what the lines above need. */
 };
 
 /* PR_SET_PDEATHSIG tells nothing of a parent that died before it; the socket knows who made it. */
@@ -165,15 +176,20 @@ static bool orphaned(void) {
   return peer.pid != getppid();
 }
 
-pg_code pg_sandbox_enter(bool compiler, char names[PG_SANDBOX_MAX], pg_error *error) {
+pg_code pg_sandbox_enter(pg_worker_kind role, char names[PG_SANDBOX_MAX], pg_error *error) {
   size_t used = 0;
   names[0] = 0;
   for (size_t i = 0; i < sizeof restrictions / sizeof *restrictions; i++) {
-    if (!restrictions[i].take(compiler)) continue;
+    if (!restrictions[i].take(role)) continue;
     int n = snprintf(names + used, PG_SANDBOX_MAX - used, "%s%s", used ? " " : "",
                      restrictions[i].name);
     if (n > 0 && (size_t)n < PG_SANDBOX_MAX - used) used += (size_t)n;
   }
+  /* Last: they take away what the lines above need. They bind the calling thread and its children
+   * only, so they come before the first thread and before the driver is opened. */
+  const char *given = getenv("PERIGEE_SANDBOX");
+  if (role == PG_KIND_SIMULATOR || (role == PG_KIND_RUNNER && given && strcmp(given, "full") == 0))
+    pg_confine_runner(role == PG_KIND_SIMULATOR, names);
   if (orphaned()) return pg_fail(error, PG_CRASHED, "the process that started this one is gone");
   return PG_OK;
 }

@@ -11,26 +11,35 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "confine.h"
 #include "request.h"
 
 enum {
   ARGUMENTS_MOST = 256,
+  TOOLCHAIN_MOST = 64,
   FILE_MOST = 256 << 20, /* of any file that a compiler writes: core's is 41 MB */
   OUTPUT_MOST = 64 << 20,
   LOG_MOST = 1 << 18,
   NO_PROGRAM = 127,
-  NO_FOLDER = NO_PROGRAM - 1
+  NO_FOLDER = NO_PROGRAM - 1,
+  NO_SANDBOX = NO_PROGRAM - 2
 };
 
 typedef struct tool {
   const char *argv[ARGUMENTS_MOST + 1];
   const json_t *files;
+  const char *toolchain[TOOLCHAIN_MOST + 1];
+  bool foreign; /* what is compiled is a candidate's */
+  bool trust;   /* and may run where this kernel cannot confine it */
   char folder[PATH_MAX - NAME_MAX - 1];
+  pg_landlock landlock;
+  char held[PG_SANDBOX_MAX]; /* restrictions that the program obtained */
 } tool;
 
 /* ---- the folder ---- */
@@ -118,31 +127,84 @@ static bool redirect(const char *path, int flags, int to) {
   return fd >= 0 && dup2(fd, to) == to;
 }
 
+/* The worker has gone, and with it whoever would end this program. */
+static bool orphaned(pid_t worker) {
+  return prctl(PR_SET_PDEATHSIG, SIGKILL) < 0 || getppid() != worker;
+}
+
+/* Take the restrictions and tell the worker their names. */
+static void confine(tool *t, int report) {
+  if (!t->foreign) return;
+  if (!pg_confine_program(&t->landlock, t->held) && !t->trust) _exit(NO_SANDBOX);
+  if (write(report, t->held, strlen(t->held)) < 0) _exit(NO_SANDBOX);
+}
+
 /* The child between fork and exec: only what is safe there. */
-static void become(const tool *t) {
+static void become(tool *t, pid_t worker, int report) {
   const struct rlimit most = {FILE_MOST, FILE_MOST};
-  if (chdir(t->folder) || setrlimit(RLIMIT_FSIZE, &most) ||
+  if (orphaned(worker) || chdir(t->folder) || setrlimit(RLIMIT_FSIZE, &most) ||
       !redirect("/dev/null", O_RDONLY, STDIN_FILENO) ||
       !redirect(".out", O_WRONLY | O_CREAT | O_TRUNC, STDOUT_FILENO) ||
       !redirect(".log", O_WRONLY | O_CREAT | O_TRUNC, STDERR_FILENO))
     _exit(NO_FOLDER);
+  confine(t, report);
   close_range(STDERR_FILENO + 1, ~0U, 0);
   /* execvp takes no const, though it changes nothing. */
   execvp(t->argv[0], (char *const *)(uintptr_t)t->argv);
   _exit(NO_PROGRAM);
 }
 
-static pg_code run(const tool *t, int *status, pg_error *error) {
-  pid_t pid = fork();
-  if (pid == 0) become(t);
-  if (pid < 0) return pg_fail(error, PG_ENVIRONMENT, "cannot start a process: %s", strerror(errno));
+/* When the judge dies, what the program has started must go, too: all of it is in this group. */
+static void end_group(int number) {
+  (void)number;
+  kill(0, SIGKILL);
+}
+
+static void die_with_group(void) {
+  if (getpgrp() != getpid()) return;
+  signal(SIGTERM, end_group);
+  prctl(PR_SET_PDEATHSIG, SIGTERM);
+}
+
+static pg_code no_program(const tool *t, int status, pg_error *error) {
+  if (!WIFEXITED(status)) return PG_OK;
+  switch (WEXITSTATUS(status)) {
+  case NO_FOLDER: return pg_fail(error, PG_IO, "the compiler's folder cannot be used");
+  case NO_SANDBOX:
+    pg_fail(error, PG_ENVIRONMENT,
+            "'%.200s' runs code of the candidate, and this system cannot confine it (%s)",
+            t->argv[0], pg_landlock_abi() ? "no seccomp, or PERIGEE_SANDBOX=off" : "no Landlock");
+    return pg_hint(error, "--trust compiles it all the same, with all that you may do yourself");
+  case NO_PROGRAM:
+    pg_fail(error, PG_ENVIRONMENT, "there is no program '%.200s' that runs", t->argv[0]);
+    return pg_hint(error, "install it, or put its folder into PATH");
+  default: return PG_OK;
+  }
+}
+
+static pg_code wait_for(pid_t pid, int *status, pg_error *error) {
   while (waitpid(pid, status, 0) < 0)
     if (errno != EINTR) return pg_fail(error, PG_IO, "cannot wait for it: %s", strerror(errno));
-  if (!WIFEXITED(*status) || WEXITSTATUS(*status) < NO_FOLDER) return PG_OK;
-  if (WEXITSTATUS(*status) == NO_FOLDER)
-    return pg_fail(error, PG_IO, "the compiler's folder cannot be used");
-  pg_fail(error, PG_ENVIRONMENT, "there is no program '%.200s' that runs", t->argv[0]);
-  return pg_hint(error, "install it, or put its folder into PATH");
+  return PG_OK;
+}
+
+static pg_code run(tool *t, int *status, pg_error *error) {
+  int report[2];
+  pid_t worker = getpid();
+  if (pipe2(report, O_CLOEXEC) < 0)
+    return pg_fail(error, PG_ENVIRONMENT, "cannot make a pipe: %s", strerror(errno));
+  if (t->foreign) pg_confine_prepare_program(t->toolchain, t->folder, &t->landlock);
+  die_with_group();
+  pid_t pid = fork();
+  if (pid == 0) become(t, worker, report[1]);
+  pg_landlock_drop(&t->landlock);
+  close(report[1]);
+  ssize_t length = pid < 0 ? 0 : read(report[0], t->held, sizeof t->held - 1);
+  t->held[length > 0 ? length : 0] = 0;
+  close(report[0]);
+  if (pid < 0) return pg_fail(error, PG_ENVIRONMENT, "cannot start a process: %s", strerror(errno));
+  pg_code code = wait_for(pid, status, error);
+  return code ? code : no_program(t, *status, error);
 }
 
 static pg_code result(const tool *t, int status, json_t **reply, pg_error *error) {
@@ -160,6 +222,7 @@ static pg_code result(const tool *t, int status, json_t **reply, pg_error *error
     json_object_set_new(*reply, "signal", json_integer(WIFSIGNALED(status) ? WTERMSIG(status) : 0));
     json_object_set_new(*reply, "output", pg_json_text(output, OUTPUT_MOST));
     json_object_set_new(*reply, "log", pg_json_text(log, LOG_MOST));
+    json_object_set_new(*reply, "sandbox", pg_json_words(t->held));
   }
   free(output);
   free(log);
@@ -168,25 +231,36 @@ static pg_code result(const tool *t, int status, json_t **reply, pg_error *error
 
 /* ---- the request ---- */
 
-static pg_code parse(const json_t *request, tool *t, pg_error *error) {
+/* A list of strings; `out` has room for `most` and a NULL. */
+static pg_code strings(const json_t *request, const char *key, size_t most, const char **out,
+                       pg_error *error) {
   const json_t *list = NULL;
-  pg_code code = pg_req_known(request, "op argv files", error);
-  if (!code) code = pg_req_list(request, "argv", ARGUMENTS_MOST, &list, error);
-  if (code) return code;
-  if (json_array_size(list) == 0) return pg_req_expected("argv", "a program", list, error);
-  for (size_t i = 0; i < json_array_size(list); i++) {
+  pg_code code = pg_req_list(request, key, most, &list, error);
+  for (size_t i = 0; !code && i < json_array_size(list); i++) {
     const json_t *item = json_array_get(list, i);
-    if (!json_is_string(item)) return pg_req_expected("argv", "strings", item, error);
-    t->argv[i] = json_string_value(item);
+    out[i] = json_string_value(item);
+    if (!out[i]) code = pg_req_expected(key, "strings", item, error);
   }
+  return code;
+}
+
+static pg_code parse(const json_t *request, tool *t, pg_error *error) {
+  pg_code code = pg_req_known(request, "op argv files toolchain trust", error);
+  if (!code) code = strings(request, "argv", ARGUMENTS_MOST, t->argv, error);
+  if (!code && !t->argv[0])
+    code = pg_req_expected("argv", "a program", json_object_get(request, "argv"), error);
+  t->foreign = json_object_get(request, "toolchain") != NULL;
+  if (!code && t->foreign)
+    code = strings(request, "toolchain", TOOLCHAIN_MOST, t->toolchain, error);
+  if (!code) code = pg_opt_bool(request, "trust", &t->trust, error);
   t->files = json_object_get(request, "files");
-  if (t->files && !json_is_object(t->files))
+  if (!code && t->files && !json_is_object(t->files))
     return pg_req_expected("files", "texts by name", t->files, error);
-  return PG_OK;
+  return code;
 }
 
 json_t *pg_tool_handle(const json_t *request) {
-  tool t = {0};
+  tool t = {.landlock.ruleset = -1};
   pg_error error = {0};
   json_t *reply = NULL;
   int status = 0;

@@ -175,7 +175,7 @@ static pg_code start(pg_worker *w, pg_error *error) {
   int pair[2];
   if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) < 0)
     return pg_fail(error, PG_ENVIRONMENT, "cannot make a socket pair: %s", strerror(errno));
-  char **environment = pg_sandbox_environment(strcmp(w->role, "compiler") == 0);
+  char **environment = pg_sandbox_environment(pg_worker_kind_of(w->role));
   int e = environment ? spawn(&w->pid, pair[1], w->role, environment) : ENOMEM;
   pg_sandbox_environment_free(environment);
   close(pair[1]);
@@ -195,9 +195,9 @@ static pg_code start(pg_worker *w, pg_error *error) {
 
 pg_code pg_worker_spawn(const char *role, pg_worker **out, pg_error *error) {
   *out = NULL;
-  if (strcmp(role, "runner") != 0 && strcmp(role, "compiler") != 0) {
+  if (pg_worker_kind_of(role) == PG_KINDS) {
     pg_fail(error, PG_INVALID, "a worker has no role \"%s\"", role);
-    return pg_hint(error, "the roles are runner and compiler");
+    return pg_hint(error, "the roles are runner, simulator and compiler");
   }
   pg_worker *w = calloc(1, sizeof *w);
   if (!w) return pg_fail(error, PG_MEMORY, "no memory for a worker");

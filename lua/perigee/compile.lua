@@ -122,6 +122,7 @@ local function start_tool(job, tool, progress)
     job.error = e
     return job
   end
+  request.trust = not job.request.foreign
   job.worker, job.tool, job.since = worker.start("compiler"), tool, core.now()
   job.worker:post(request, DEADLINE_S)
   return job
@@ -171,12 +172,16 @@ local function reply_of(job)
   if not job.tool then return reply end
   local result
   result, e = job.tool.result(reply)
-  if result then result.seconds, result.cached = core.now() - job.since, false end
+  if result then
+    result.seconds, result.cached = core.now() - job.since, false
+    result.sandbox = reply.sandbox
+  end
   return result, e
 end
 
 --- Wait for a job.
--- @treturn table {ptx, log, seconds, cached, compiler, lowered, committed = path or nil, stale};
+-- @treturn table {ptx, log, seconds, cached, compiler, lowered, committed = path or nil, stale,
+--   sandbox = names of the restrictions that the compiler had};
 --   or nil and an error table ("compile_error" with .log, or "environment")
 function compile.finish(job)
   if job.result then return job.result end

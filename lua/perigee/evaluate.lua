@@ -17,7 +17,7 @@ local evaluate = {}
 
 local SESSION = {
   device = "string", timeout = "number", budget = "number", seed = "number", method = "string",
-  set = "table", dump = "string", out = "function",
+  set = "table", dump = "string", out = "function", trust = "boolean",
 }
 local TUNE = {
   pipeline = "string", impl = "string", cell = "string", seconds = "number", slice = "number",
@@ -55,7 +55,7 @@ local function open(how, line)
   if how.dump then dump.prepare(how.dump) end
   return judge.session {
     device = device.spec(how.device or "auto"), timeout = how.timeout, budget = how.budget,
-    seed = how.seed, method = how.method, dump = how.dump,
+    seed = how.seed, method = how.method, dump = how.dump, trust = how.trust,
     progress = function(text) line:say(text) end,
   }
 end
@@ -111,7 +111,7 @@ local function candidate_of(given)
       type(given)))
   end
   return { name = "candidate", lang = given.lang or "cuda", path = "./candidate",
-    source = given.source, shown = "candidate.cu" }
+    source = given.source, shown = "candidate.cu", foreign = true }
 end
 
 --- Judge one candidate: every check size with three seeds, then the timed size.

@@ -178,18 +178,22 @@ end
 
 --- A candidate: one source file, run with the task's own launch, or a folder with a plan.lua (see
 -- perigee.candidate). A file has no `where`: mistakes of a launch or a signature are the task's.
+-- `foreign`: its compiler may run host code of a stranger.
 -- A folder whose plan cannot be read has `broken`, the error that says why: that is a verdict.
 function impl.candidate(path)
   if files.is_folder(path) then
     local candidate = require "perigee.candidate"
     local ok, one = errors.catch("invalid", candidate.read, path)
-    if ok then return one end
+    if ok then
+      one.foreign = true
+      return one
+    end
     return { name = files.basename((path:gsub("/+$", ""))), shown = path, broken = one,
-      is_data = true }
+      is_data = true, foreign = true }
   end
   local lang = impl.language_of(path)
   local found = files.find(path, { "." })
-  return { name = files.basename(path), lang = lang, path = found, shown = path }
+  return { name = files.basename(path), lang = lang, path = found, shown = path, foreign = true }
 end
 
 -- Sources travel as JSON, which holds UTF-8 only: what is no text, as in comments of old encodings,

@@ -44,8 +44,8 @@ end
 --- Open a session. Nothing is opened on the device before it is needed.
 -- @tparam table how {device = spec, timeout = seconds, budget = seconds for each arm's timing,
 --   method = how to time instead of the task's own, seed =,
---   lines = count by line on sim:profile, dump = folder for failing cases, progress =
---   function(text)}
+--   trust = see builds.new, lines = count by line on sim:profile, dump = folder for failing cases,
+--   progress = function(text)}
 function judge.session(how)
   local self = setmetatable({
     spec = how.device, timeout = how.timeout or 20, budget = how.budget or 0.5,
@@ -53,7 +53,7 @@ function judge.session(how)
     progress = how.progress or function() end,
     method = how.method, lines = how.lines, dump = how.dump, cases = {},
   }, Session)
-  self.builds = builds.new(compile.DEFAULT_ARCH, self.progress)
+  self.builds = builds.new(compile.DEFAULT_ARCH, self.progress, how.trust)
   self.sim = self.spec:match("^sim") ~= nil
   self.purpose = self.sim and "sim" or "default"
   math.randomseed(judge.fresh_seed())

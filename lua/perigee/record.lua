@@ -94,6 +94,12 @@ local function knobs_of(arm)
   return next(values) and values or nil
 end
 
+-- Restrictions of the compiler; nil where nothing was compiled for this record.
+local function compiler_sandbox(built)
+  if not built or built.cached or not built.sandbox then return nil end
+  return list(built.sandbox)
+end
+
 -- What is known whatever came out.
 local function about(arm, session)
   local info, built = session.info or {}, arm.built
@@ -106,7 +112,8 @@ local function about(arm, session)
     audit = audited(arm),
     work = arm.case:work(), seed = session.seed, schedule = arm.schedule,
     source_sha = arm.source_sha,
-    sandbox = list(arm.sandbox), env = environment(arm.health), at = core.utc(),
+    sandbox = list(arm.sandbox), compiler_sandbox = compiler_sandbox(built),
+    env = environment(arm.health), at = core.utc(),
     versions = {
       perigee = core.version, driver = info.driver ~= "" and info.driver or nil,
       nvrtc = built and built.compiler, ptx = built and ptx_version(built.ptx),

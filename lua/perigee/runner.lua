@@ -28,7 +28,7 @@ local ALIGN = 256
 function runner.start(spec, how)
   local self = setmetatable({ spec = spec, timeout = how.timeout, sim = spec:match("^sim") ~= nil },
     Runner)
-  self.worker = worker.start("runner")
+  self.worker = worker.start(self.sim and "simulator" or "runner")
   self.worker:post({ op = "open", device = spec, limit_s = how.timeout }, OPEN_S)
   return self
 end

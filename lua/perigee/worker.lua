@@ -10,7 +10,8 @@ Worker.__index = Worker
 
 local worker = {}
 
---- Start a process. @tparam string role "runner" or "compiler"
+--- Start a process. @tparam string role "runner", "simulator" (a runner that opens no other device)
+-- or "compiler"
 function worker.start(role)
   return setmetatable({ raw = core.worker(role), role = role }, Worker)
 end

@@ -17,6 +17,7 @@ function check.configure(parser)
   parser:argument("candidate", "source file (.cu, .rs, .py or .ptx) or folder with a plan.lua")
     :args("+")
   common.evaluation(parser, "0.2")
+  common.trust(parser)
   keep.configure(parser)
 end
 

@@ -58,6 +58,12 @@ function common.evaluation(parser, budget)
   parser:flag("--json", "one JSON object a line on standard output")
 end
 
+--- The option of commands that compile candidates.
+function common.trust(parser)
+  parser:flag("--trust", "compile a candidate in Rust or Triton also where this system cannot "
+    .. "confine what runs meanwhile")
+end
+
 --- "a,b" lists, given once or several times, as one list without repetitions; nil when not given.
 -- @raise "invalid" when the option was given and names nothing: that must not mean everything
 function common.names(given, option)
@@ -126,7 +132,7 @@ function common.session(options)
   local session = judge.session {
     device = device.spec(options.device), timeout = options.timeout, budget = options.budget,
     method = options.method, seed = options.seed, lines = options.annotate,
-    dump = options.dump,
+    dump = options.dump, trust = options.trust,
     progress = function(text) line:say(text) end,
   }
   return session, line

@@ -25,6 +25,7 @@ function command.configure(parser)
     :convert(common.positive("--budget"))
   parser:option("--db", "results store (default: $PERIGEE_DB, else ~/.local/share/perigee)")
     :argname("FILE")
+  common.trust(parser)
   parser:flag("--json", "the new record as a JSON object on standard output")
   parser:flag("--full", "with --json: source texts and samples in the record")
 end
@@ -76,8 +77,9 @@ end
 local function open_session(options, whole, line)
   local spec = device.spec(options.device or whole.device)
   local time = whole.time or {}
-  return judge.session { device = spec, timeout = options.timeout, budget = options.budget,
-    method = time.method, seed = whole.seed, progress = function(text) line:say(text) end }
+  return judge.session { device = spec, timeout = options.timeout, trust = options.trust,
+    budget = options.budget, method = time.method, seed = whole.seed,
+    progress = function(text) line:say(text) end }
 end
 
 --- @treturn integer exit status: 0 when the verdict is the same

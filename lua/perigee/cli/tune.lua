@@ -52,6 +52,7 @@ function tune.configure(parser)
   parser:option("--session", "name of the session (default: made from what is tuned)")
     :argname("NAME")
   parser:flag("--fresh", "a new session, though one with this name is there")
+  common.trust(parser)
   parser:flag("--json", "one JSON object a line on standard output")
   parser:flag("--full", "with --json: source texts and samples in each record")
 end
@@ -167,7 +168,8 @@ function tune.main(options)
   local line, one = progress.new(true), nil
   local function say(text) line:say((one and status_line(one) or "") .. text) end
   local session <close> = judge.session { device = spec, timeout = options.timeout,
-    budget = options.slice, method = options.method, seed = options.seed, progress = say }
+    trust = options.trust, budget = options.slice, method = options.method, seed = options.seed,
+    progress = say }
   how.judge, how.on_progress = session, say
   one = tuning.new(how)
   open_session(one, options)

@@ -46,12 +46,17 @@ end
 local HINT = "Debian: apt install rustc-web rust-web-src (make deps-rust); rustup: rustup "
   .. "component add rust-src"
 
--- {rustc, version, library = folder of core's sources}, or nil and an error table.
+-- {rustc, version, sysroot, library = folder of core's sources}, or nil and an error table.
 local function probe(process, rustc)
   local text, e = run(process, command(rustc, "-vV"))
   if not text then return nil, e end
   local sysroot = run(process, command(rustc, "--print", "sysroot"))
-  local library = (sysroot or ""):gsub("%s+$", "") .. "/lib/rustlib/src/rust/library"
+  sysroot = (sysroot or ""):gsub("%s+$", "")
+  -- Not a shim that chooses among toolchains by files of its own: a candidate's compiler reads its
+  -- toolchain only.
+  local real = sysroot .. "/bin/rustc"
+  if files.basename(rustc) == "rustc" and files.is_file(real) then rustc = real end
+  local library = sysroot .. "/lib/rustlib/src/rust/library"
   if not files.is_file(library .. "/core/src/lib.rs") then
     return nil, { code = "environment", message = ("%s has no sources of core"):format(rustc) }
   end
@@ -60,7 +65,8 @@ local function probe(process, rustc)
     return nil, { code = "environment", message = ("%s does not know %s"):format(rustc, TARGET) }
   end
   local release = text:match("release: (%S+)") or "?"
-  return { rustc = rustc, version = "rustc " .. release, id = text, library = library }
+  return { rustc = rustc, version = "rustc " .. release, id = text, library = library,
+    sysroot = sysroot }
 end
 
 local function find(process)
@@ -164,6 +170,7 @@ function rust.tool(request, arch, progress)
   end
   return {
     op = "tool", files = sources,
+    toolchain = core.json_array { tools.sysroot, tools.folder, files.dirname(tools.rustc) },
     argv = command(tools.rustc, FLAGS, "-Ctarget-cpu=" .. arch:gsub("^compute_", "sm_"),
       "-Cdebuginfo=line-directives-only", "--crate-type", "rlib", "--crate-name", "kernel",
       "--emit", "asm=-", "--extern", ("core=%s/libcore.rlib"):format(tools.folder),

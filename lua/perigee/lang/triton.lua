@@ -31,7 +31,11 @@ function triton.sources(source, path)
   return list
 end
 
-local python -- {path, version} of this process, once found
+-- The version, then every folder that Python and its modules lie in.
+local PROBE = "import importlib.metadata as m, sys; print(m.version('triton'), sys.prefix, "
+  .. "sys.base_prefix, *[p for p in sys.path if p], sep='\\n')"
+
+local python -- {path, version, folders} of this process, once found
 
 -- The virtual environment of `make deps-triton` first, then what is on the path.
 local function find()
@@ -41,10 +45,12 @@ local function find()
   local list = named and { named }
     or { files.join(core.home or ".", "build/deps/triton/bin/python"), "python3" }
   for _, path in ipairs(list) do
-    local reply = process:call({ op = "tool", argv = core.json_array { path, "-c",
-      "import importlib.metadata as m; print(m.version('triton'))" } }, 60)
+    local reply = process:call({ op = "tool", argv = core.json_array { path, "-c", PROBE } }, 60)
     if reply and reply.ok and reply.status == 0 then
-      python = { path = path, version = "Triton " .. reply.output:gsub("%s+$", "") }
+      local lines = {}
+      for line in reply.output:gmatch("[^\n]+") do lines[#lines + 1] = line end
+      python = { path = path, version = "Triton " .. lines[1],
+        folders = table.move(lines, 2, #lines, 1, {}) }
       break
     end
     reason = reply and reply.ok and ("%s has no module triton"):format(path) or reason
@@ -72,7 +78,9 @@ function triton.tool(request, arch)
   local script = files.join(core.home or ".", "lua/perigee/lang/triton_ptx.py")
   local argv = { found.path, script, files.basename(request.path), arch:match("%d+") }
   table.move(request.options, 1, #request.options, #argv + 1, argv)
-  return { op = "tool", files = sources, argv = core.json_array(argv) }
+  local toolchain = { script, table.unpack(found.folders) }
+  return { op = "tool", files = sources, argv = core.json_array(argv),
+    toolchain = core.json_array(toolchain) }
 end
 
 --- The result of `tool`'s request. @treturn table {ptx, log, compiler}, or nil and an error table

@@ -1,0 +1,119 @@
+/* Landlock by its three system calls, from version 1 (files) to 6 (TCP since 4, ioctl since 5,
+ * scopes since 6). The numbers are those of the kernel's ABI; headers of older systems lack most.
+ */
+#include "landlock.h"
+
+#include <fcntl.h>
+#include <glob.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+enum { CREATE_RULESET = 444, ADD_RULE = 445, RESTRICT_SELF = 446 }; /* on every architecture */
+enum { ASK_VERSION = 1, PATH_BENEATH = 1 };
+enum { ABI_REFER = 2, ABI_TRUNCATE = 3, ABI_NETWORK = 4, ABI_IOCTL = 5, ABI_SCOPE = 6 };
+
+enum {
+  EXECUTE = 1 << 0,
+  WRITE_FILE = 1 << 1,
+  READ_FILE = 1 << 2,
+  READ_DIR = 1 << 3,
+  REMOVE_DIR = 1 << 4,
+  REMOVE_FILE = 1 << 5,
+  MAKE_DIR = 1 << 7,
+  MAKE_REG = 1 << 8,
+  MAKE_SYM = 1 << 12,
+  OF_ABI_1 = (1 << 13) - 1, /* all of the first version */
+  REFER = 1 << 13,
+  TRUNCATE = 1 << 14,
+  IOCTL_DEV = 1 << 15,
+  OF_FILES = EXECUTE | WRITE_FILE | READ_FILE | TRUNCATE | IOCTL_DEV
+};
+
+struct ruleset {
+  uint64_t files, network, scoped;
+};
+
+struct __attribute__((packed)) beneath {
+  uint64_t allowed;
+  int32_t parent;
+};
+
+static uint64_t known_files(int abi) {
+  return OF_ABI_1 | (abi >= ABI_REFER ? REFER : 0) | (abi >= ABI_TRUNCATE ? TRUNCATE : 0) |
+         (abi >= ABI_IOCTL ? IOCTL_DEV : 0);
+}
+
+int pg_landlock_abi(void) {
+  long version = syscall(CREATE_RULESET, NULL, 0, ASK_VERSION);
+  return version > 0 ? (int)version : 0;
+}
+
+bool pg_landlock_begin(pg_landlock *l) {
+  enum { BIND_TCP = 1, CONNECT_TCP = 2, ABSTRACT_SOCKET = 1, SIGNAL = 2 };
+  *l = (pg_landlock){.ruleset = -1, .abi = pg_landlock_abi()};
+  if (l->abi == 0) return false;
+  const struct ruleset all = {known_files(l->abi), BIND_TCP | CONNECT_TCP,
+                              ABSTRACT_SOCKET | SIGNAL};
+  size_t bytes = l->abi >= ABI_SCOPE ? sizeof all : l->abi >= ABI_NETWORK ? 16 : 8;
+  l->ruleset = (int)syscall(CREATE_RULESET, &all, bytes, 0); /* close-on-exec by itself */
+  return l->ruleset >= 0;
+}
+
+static uint64_t rights(unsigned access) {
+  uint64_t all = 0;
+  if (access & PG_MAY_READ) all |= READ_FILE | READ_DIR;
+  if (access & PG_MAY_EXECUTE) all |= EXECUTE;
+  if (access & PG_MAY_DRIVE) all |= READ_FILE | WRITE_FILE | IOCTL_DEV;
+  if (access & PG_MAY_ADD)
+    all |= READ_DIR | WRITE_FILE | TRUNCATE | MAKE_REG | MAKE_DIR | REMOVE_FILE;
+  if (access & PG_MAY_WRITE)
+    all |=
+        WRITE_FILE | TRUNCATE | MAKE_REG | MAKE_DIR | MAKE_SYM | REMOVE_FILE | REMOVE_DIR | REFER;
+  return all;
+}
+
+void pg_landlock_allow(pg_landlock *l, const char *path, unsigned access) {
+  struct stat status;
+  if (l->ruleset < 0) return;
+  int fd = open(path, O_PATH | O_CLOEXEC);
+  if (fd < 0) return;
+  uint64_t allowed = rights(access) & known_files(l->abi);
+  if (fstat(fd, &status) == 0 && !S_ISDIR(status.st_mode)) allowed &= OF_FILES;
+  const struct beneath rule = {allowed, fd};
+  syscall(ADD_RULE, l->ruleset, PATH_BENEATH, &rule, 0); /* a failure allows less */
+  close(fd);
+}
+
+void pg_landlock_allow_all(pg_landlock *l, const char *pattern, unsigned access) {
+  glob_t found;
+  if (l->ruleset < 0 || glob(pattern, GLOB_NOSORT, NULL, &found) != 0) return;
+  for (size_t i = 0; i < found.gl_pathc; i++) pg_landlock_allow(l, found.gl_pathv[i], access);
+  globfree(&found);
+}
+
+void pg_landlock_drop(pg_landlock *l) {
+  if (l->ruleset >= 0) close(l->ruleset);
+  l->ruleset = -1;
+}
+
+/* Without /proc nothing is known; then better no promise than a false one. */
+static bool one_thread(void) {
+  struct stat task;
+  return stat("/proc/self/task", &task) == 0 && task.st_nlink == 3; /* ".", "..", the thread */
+}
+
+bool pg_landlock_enforce(pg_landlock *l, char *names, size_t bytes) {
+  bool held = l->ruleset >= 0 && one_thread() && syscall(RESTRICT_SELF, l->ruleset, 0) == 0;
+  pg_landlock_drop(l);
+  if (!held) return false;
+  size_t used = strlen(names);
+  snprintf(names + used, bytes - used, "%slandlock%s%s", used ? " " : "",
+           l->abi >= ABI_NETWORK ? " landlock-tcp" : "",
+           l->abi >= ABI_SCOPE ? " landlock-scope" : "");
+  return true;
+}

@@ -1,0 +1,38 @@
+/* Landlock: what of the file system, of TCP, of other processes' signals and sockets this thread
+ * and its children may still reach. A pg_landlock owns its descriptor until it is enforced; where
+ * the kernel lacks Landlock nothing is enforced and nothing fails. */
+#ifndef PG_LANDLOCK_H
+#define PG_LANDLOCK_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+enum {
+  PG_MAY_READ = 1,    /* files and lists of folders */
+  PG_MAY_EXECUTE = 2, /* programs */
+  PG_MAY_WRITE = 4,   /* change, make, remove and rename */
+  PG_MAY_DRIVE = 8,   /* device nodes: read, write, ioctl */
+  PG_MAY_ADD = 16     /* make, write, list and remove files, but read none */
+};
+
+typedef struct pg_landlock {
+  int ruleset; /* -1: this kernel has none */
+  int abi;
+} pg_landlock;
+
+/* Version of the kernel's Landlock, 0 without. */
+int pg_landlock_abi(void);
+/* Begin with nothing allowed. False when the kernel has no Landlock. */
+bool pg_landlock_begin(pg_landlock *landlock);
+/* Allow `access` to a file, or to a folder and what is below. A path that does not exist allows
+ * nothing. */
+void pg_landlock_allow(pg_landlock *landlock, const char *path, unsigned access);
+/* The same for every path that a pattern of glob(7) matches. */
+void pg_landlock_allow_all(pg_landlock *landlock, const char *pattern, unsigned access);
+/* From now on only what was allowed; needs no_new_privs. Append the names of what holds to `names`:
+ * "landlock", "landlock-tcp", "landlock-scope". False when nothing holds: then this process has
+ * several threads, which Landlock would not bind, or the kernel refused. */
+bool pg_landlock_enforce(pg_landlock *landlock, char *names, size_t bytes);
+void pg_landlock_drop(pg_landlock *landlock);
+
+#endif
