@@ -57,6 +57,31 @@ function TestSuite.test_lost_blocks_are_said_and_do_not_fail_the_suite()
   lu.assertStrContains(text, "no lost block")
 end
 
+-- What a run wrote is not run again, and a table of it is the same.
+function TestSuite.test_a_run_goes_on_where_it_ended()
+  local json, csv = folder .. "/some.jsonl", folder .. "/some.csv"
+  local run = ("--device sim --cell base --impl cuda,rust --passes 1 --seed 3 --json %s --csv %s")
+    :format(json, csv)
+  suite(run .. " --stage allocate")
+  local before = core.read_file(json)
+  local text, status = suite(run .. " --stage allocate,compact --resume")
+  lu.assertEquals({ status, text }, { 0, text })
+  local after = core.read_file(json)
+  lu.assertEquals(after:sub(1, #before), before)
+  local stages = {}
+  for stage in after:gmatch '"stage":"(%w+)"' do stages[#stages + 1] = stage end
+  lu.assertEquals(stages, { "allocate", "allocate", "compact", "compact" })
+  local _, rows = core.read_file(csv):gsub("\n", "\n")
+  lu.assertEquals(rows, 5)
+end
+
+function TestSuite.test_what_does_not_fit_into_the_budget_is_said()
+  local text, status = suite("--device sim --stage allocate --impl cuda --cell base,pts-20k "
+    .. "--passes 1 --budget 0.001")
+  lu.assertEquals(status, 0)
+  lu.assertStrContains(text, "did not fit into the budget")
+end
+
 function TestSuite.test_bad_options_are_refused()
   local text, status = suite "--stage nowhere"
   lu.assertEquals(status, 2)
@@ -64,6 +89,100 @@ function TestSuite.test_bad_options_are_refused()
   text, status = suite("--device sim --cell base --stage fuse --json " .. folder .. "/no/x")
   lu.assertEquals(status, 2)
   lu.assertStrContains(text, "cannot write")
+end
+
+-- ---- causes ----
+
+TestCauses = {}
+
+local ablations = require "perigee.irregularity.ablations"
+local causes = require "perigee.irregularity.causes"
+
+-- Counters of every variant of both stages: cell, stage, variant key -> counters.
+local function counted(cell)
+  local dev <close> = require("perigee").device "sim:profile,workers=1"
+  local scene = ablations.scene(cell, { purpose = "sim", seed = 4 })
+  local rig <close> = ablations.rig(dev, scene, ablations.module(dev))
+  local found = {}
+  for stage in pairs(ablations.CHAIN) do
+    for _, variant in ipairs(ablations.variants(stage)) do
+      found[variant.key] = rig:count(variant)
+    end
+  end
+  return found, scene
+end
+
+-- What each variant must count, by what it leaves out: these follow from the programs.
+function TestCauses.test_each_variant_leaves_its_cause_out()
+  for _, cell in ipairs { "base", "load-0.95" } do
+    local c, scene = counted(cell)
+    local lanes, samples = "global_atomic_lanes", scene.samples
+    lu.assertTrue(c["allocate, empty"][lanes] > 0)
+    lu.assertEquals(c.allocate[lanes], 0) -- no claim where all blocks are there
+    lu.assertTrue(c.look_index.global_load_sectors < c.allocate.global_load_sectors)
+    lu.assertEquals(c.empty.global_load_requests, 0)
+    for _, key in ipairs { "update", "update_index", "update_index_spread",
+      "update_index_in_order", "update_chain", "update_warp_chain", "update_spread" } do
+      lu.assertEquals(c[key][lanes], 5 * samples, key) -- as many additions, wherever they go
+    end
+    lu.assertTrue(c.update_index.warp_instructions < c.update.warp_instructions)
+    lu.assertTrue(c.update_index_spread.global_atomic_collisions
+      < c.update_index.global_atomic_collisions)
+    lu.assertEquals(c.update_index_in_order.global_atomic_collisions, 0)
+    lu.assertEquals(c.update_stores[lanes], 0)
+    lu.assertEquals(c.walk_alone.global_store_requests, 0)
+    -- The walk reads each point once: 12 bytes in three loads.
+    lu.assertEquals(c.walk_alone.global_load_bytes, 12 * scene.p.n)
+  end
+end
+
+function TestCauses.test_parts_add_up_to_the_whole()
+  local costs = {}
+  for i, step in ipairs(ablations.CHAIN.update) do costs[ablations.key(step)] = 100 / i end
+  local list, whole = causes.split("update", function(key) return costs[key] end)
+  local sum = 0
+  for _, one in ipairs(list) do sum = sum + one.cost end
+  lu.assertAlmostEquals(sum, whole, 1e-9)
+  lu.assertEquals({ list[1].cause, list[#list].cause }, { "probing", "launch" })
+  lu.assertAlmostEquals(list[1].cost, 50, 1e-9)
+  costs.update_stores = nil
+  lu.assertNil(causes.split("update", function(key) return costs[key] end))
+end
+
+-- Times made of known weights: the fit finds them, and foretells each cell by the others.
+function TestCauses.test_counts_explain_times_that_follow_from_them()
+  local list = {}
+  for cell = 1, 3 do
+    for k = 1, 6 do
+      local counters = { warp_instructions = 1e6 * (k + cell), global_load_sectors = 2e6 * k * k,
+        global_atomic_sectors = 1e6 * (k % 3), global_atomic_collisions = 3e6 * (k % 2),
+        global_store_sectors = 0 }
+      list[#list + 1] = { cell = "c" .. cell, kernel = "k" .. k, counters = counters,
+        us = 2 + 3 * (k + cell) + 0.5 * 2 * k * k + 7 * (k % 3) + 0.1 * 3 * (k % 2) }
+    end
+  end
+  local model = causes.fit(list, 2)
+  for k, weight in ipairs { 3, 0.5, 7, 0.1, 0 } do
+    lu.assertAlmostEquals(model.weights[k], weight, 0.02)
+  end
+  local agreement = causes.agreement(list, 2)
+  lu.assertEquals(agreement.cells, 3)
+  lu.assertTrue(agreement.worst < 0.01, agreement.worst)
+end
+
+function TestCauses.test_the_command()
+  local csv, json = folder .. "/causes.csv", folder .. "/causes.jsonl"
+  local text, status = suite("--causes --device sim --cell base --impl cuda --ncu --json " .. json
+    .. " --csv " .. csv)
+  lu.assertEquals({ status, text }, { 0, text })
+  lu.assertStrMatches(text, ".*\nallocate, base.*\n  waiting .*\nupdate, base.*collisions.*")
+  lu.assertStrContains(text, "hardware counters: there is no GPU here")
+  lu.assertStrMatches(text, ".*\nupdate    base  cuda .*") -- on other data
+  local _, variants = core.read_file(json):gsub('"variant_of"', "")
+  lu.assertEquals(variants, #ablations.variants "allocate" + #ablations.variants "update")
+  text, status = suite "--causes --device sim --stage compact"
+  lu.assertEquals(status, 2)
+  lu.assertStrContains(text, "stages: allocate, update")
 end
 
 os.exit(lu.LuaUnit.run())

@@ -42,8 +42,8 @@ ablations.CHAIN = {
 --- What remains at the end of a chain: the launch.
 ablations.FLOOR = "launch"
 
---- Pairs of variants beside the chain: {cause, variant with it, variant without it}. Divergence is a
--- part of probing: each lane walks its own chain, or one as long as that of the warp's first lane.
+--- Pairs of variants beside the chain: {cause, variant with it, variant without it}. Divergence is
+-- a part of probing: each lane walks its own chain, or one as long as that of the warp's first.
 ablations.PAIRS = {
   allocate = { { cause = "divergence", with = "look_chain", without = "look_warp_chain" } },
   update = {
@@ -195,6 +195,14 @@ function Rig:count(variant)
   launch()
   self.dev:sync()
   return self.dev:counters(true)
+end
+
+--- Launch a variant once and wait.
+function Rig:launch(variant)
+  local launch, before = launches(self, variant)
+  before()
+  launch()
+  self.dev:sync()
 end
 
 --- Give the memory back.

@@ -1,0 +1,233 @@
+--- The split into causes as a command: variants timed, counted and profiled side by side, and the
+-- judged arms of every language on data that leaves causes out.
+-- @module perigee.irregularity.split
+
+local core = require "perigee.core"
+local device = require "perigee.device"
+local judge = require "perigee.judge"
+local ablations = require "perigee.irregularity.ablations"
+local causes = require "perigee.irregularity.causes"
+local ncu = require "perigee.irregularity.ncu"
+local report = require "perigee.irregularity.report"
+local suite = require "perigee.irregularity.suite"
+
+local split = {}
+
+local CELLS = { "base", "pts-1280k", "r-2.0" }
+local VARIANT_S = 0.05 -- of timing for each variant in a pass
+
+--- Judged arms on other data: all blocks there, points in another order; and the regular control.
+split.VARIANTS = {
+  { name = "as it is", title = "as it is", set = {} },
+  { name = "all there", title = "all there", set = { warm = true }, only = "allocate" },
+  { name = "shuffled", title = "shuffled", set = { order = "shuffled" } },
+  { name = "morton", title = "Morton", set = { order = "morton" } },
+  { name = "control", title = "control", set = {}, control = true },
+}
+
+-- ---- the variants of the plain CUDA C++ kernels ----
+
+local function scene_of(cell, options, purpose)
+  return ablations.scene(cell, { purpose = purpose, seed = options.seed })
+end
+
+-- Call `visit` with each stage and each of its variants.
+local function each(options, visit)
+  for _, stage in ipairs(options.stages) do
+    for _, variant in ipairs(ablations.variants(stage)) do visit(stage, variant) end
+  end
+end
+
+-- One cell's table of what was found of each variant.
+local function found_of(found, cell, stage, key, samples)
+  local name = stage .. " " .. cell
+  if not found[name] then
+    found[name] = { stage = stage, cell = cell, found = {} }
+    table.insert(found, found[name])
+  end
+  local one = found[name].found[key] or { cell = cell, kernel = key, samples = samples }
+  found[name].found[key] = one
+  return one
+end
+
+local function time_cell(found, cell, options, dev)
+  local scene = scene_of(cell, options, "default")
+  local rig <close> = ablations.rig(dev, scene, options.module)
+  for _ = 1, options.passes or 3 do
+    each(options, function(stage, variant)
+      local one = found_of(found, cell, stage, variant.key, scene.samples)
+      one.times = one.times or {}
+      table.insert(one.times, rig:time(variant, options.slice or VARIANT_S).median)
+    end)
+  end
+  each(options, function(stage, variant)
+    local one = found_of(found, cell, stage, variant.key)
+    one.us, one.low, one.high = suite.spread(one.times)
+  end)
+end
+
+local function count_cell(found, cell, options, purpose)
+  local dev <close> = device.open "sim:profile"
+  local scene = scene_of(cell, options, purpose)
+  local rig <close> = ablations.rig(dev, scene, ablations.module(dev))
+  each(options, function(stage, variant)
+    found_of(found, cell, stage, variant.key, scene.samples).counters = rig:count(variant)
+  end)
+end
+
+local function profile_cell(found, cell, options)
+  local kernels, keys = {}, {}
+  each(options, function(stage, variant)
+    kernels[#kernels + 1] = variant.kernel
+    keys[#keys + 1] = { stage, variant.key }
+  end)
+  local list, why = ncu.run({ core.home .. "/kernels/tsdf/irregularity.lua", "--causes", "--once",
+    "--device", options.device, "--cell", cell, "--stage", table.concat(options.stages, ","),
+    "--seed", tostring(options.seed) }, kernels)
+  if not list then return why end
+  for i, counters in ipairs(list) do
+    found_of(found, cell, keys[i][1], keys[i][2]).ncu = counters
+  end
+  return nil
+end
+
+-- Launch each variant of a cell once, for a profiler.
+local function launch_cells(options, dev, purpose)
+  for _, cell in ipairs(options.cells) do
+    local rig <close> = ablations.rig(dev, scene_of(cell, options, purpose), options.module)
+    each(options, function(_, variant) rig:launch(variant) end)
+  end
+  return 0
+end
+
+-- ---- explaining times by counts ----
+
+local function variants_of(found, stage)
+  local list = {}
+  for _, one in ipairs(found) do
+    if one.stage == stage then
+      for _, variant in pairs(one.found) do
+        if variant.us and variant.counters then list[#list + 1] = variant end
+      end
+    end
+  end
+  table.sort(list, function(a, b) return a.cell .. a.kernel < b.cell .. b.kernel end)
+  return list
+end
+
+local function explain(found, options)
+  local models, agreements = {}, {}
+  for _, stage in ipairs(options.stages) do
+    local list, floor = variants_of(found, stage), math.huge
+    for _, one in ipairs(list) do
+      if one.kernel == "empty" then floor = math.min(floor, one.us) end
+    end
+    if #list > 0 then
+      models[stage] = causes.fit(list, floor)
+      agreements[stage] = causes.agreement(list, floor)
+    end
+  end
+  return models, agreements
+end
+
+-- ---- arms of every language on data that leaves causes out ----
+
+local function plan_of(options)
+  local plan = {}
+  for _, stage in ipairs(options.stages) do
+    for _, variant in ipairs(split.VARIANTS) do
+      if not variant.only or variant.only == stage then
+        local list = suite.plan { stages = { variant.control and suite.CONTROLS[stage] or stage },
+          cells = options.cells, impls = variant.control and nil or options.impls,
+          set = variant.set, any = true }
+        for _, one in ipairs(list) do
+          one.variant = variant.name
+          plan[#plan + 1] = one
+        end
+      end
+    end
+  end
+  return plan
+end
+
+local function run_variants(options, json)
+  local results = suite.results()
+  suite.run(plan_of(options), { device = options.spec, passes = options.gpu and options.passes or 1,
+    seed = options.seed, budget = options.budget }, function(record)
+    results:add(record)
+    if json then json:write(core.json_encode(record), "\n") end
+  end)
+  return results
+end
+
+-- ---- the command ----
+
+local function write_found(found, json)
+  for _, one in ipairs(found) do
+    for _, variant in pairs(one.found) do
+      json:write(core.json_encode { variant_of = one.stage, cell = one.cell, key = variant.kernel,
+        us = variant.us, low_us = variant.low, high_us = variant.high, samples = variant.samples,
+        counters = variant.counters, ncu = variant.ncu }, "\n")
+    end
+  end
+end
+
+local function prepared(options)
+  local stages = suite.words(options.stage) or { "allocate", "update" }
+  for _, stage in ipairs(stages) do
+    if not ablations.CHAIN[stage] then
+      core.error("not_found", ("no causes are known of stage '%s'"):format(stage),
+        "stages: allocate, update")
+    end
+  end
+  local how = setmetatable({ stages = stages, cells = suite.words(options.cell) or CELLS,
+    impls = suite.words(options.impl), seed = options.seed or judge.fresh_seed() },
+    { __index = options })
+  how.spec = device.spec(options.device or "auto")
+  if how.spec:match "^sim" then how.spec = "sim:profile" end
+  return how
+end
+
+local function find_all(how, dev)
+  local found, why = {}, nil
+  local purpose = (how.gpu or how.full) and "default" or "sim"
+  for _, cell in ipairs(how.cells) do
+    if how.gpu then time_cell(found, cell, how, dev) end
+    if not how.gpu or how.full then count_cell(found, cell, how, purpose) end
+    if how.ncu and how.gpu then why = profile_cell(found, cell, how) or why end
+  end
+  if how.ncu and not how.gpu then why = "there is no GPU here" end
+  return found, why
+end
+
+--- Do what the options of kernels/tsdf/irregularity.lua say.
+-- @treturn integer exit status
+function split.run(options)
+  local how = prepared(options)
+  local dev = not how.spec:match "^sim" and device.open(how.spec) or nil
+  how.gpu, how.device = dev ~= nil, how.spec
+  if dev then how.module = ablations.module(dev) end
+  if how.once then
+    dev = dev or device.open(how.spec)
+    how.module = how.module or ablations.module(dev)
+    return launch_cells(how, dev, how.gpu and "default" or "sim")
+  end
+  local json <close> = how.json and (io.open(how.json, "w")
+    or core.error("io", ("cannot write '%s'"):format(how.json))) or nil
+  local found, why = find_all(how, dev)
+  if dev then dev:close() end
+  local models, agreements = explain(found, how)
+  report.causes(found, models)
+  for _, stage in ipairs(how.stages) do
+    if agreements[stage] then report.agreement(stage, agreements[stage], models[stage]) end
+  end
+  if why then print("hardware counters: " .. why) end
+  if json then write_found(found, json) end
+  if how.csv then report.causes_csv(found, how.csv) end
+  print ""
+  local results = run_variants(how, json)
+  report.variants(results, split.VARIANTS, not how.gpu)
+  return results:failed() and 1 or 0
+end
+
+return split

@@ -1,0 +1,272 @@
+--- The suite: every stage of the TSDF workload in every cell and arm, in passes, judged and timed
+-- by the judge; and what an arm is compared with.
+-- @module perigee.irregularity.suite
+
+local core = require "perigee.core"
+local catalogue = require "perigee.catalogue"
+local device = require "perigee.device"
+local judge = require "perigee.judge"
+local progress = require "perigee.progress"
+
+local suite = {}
+
+--- Stages in order; each is the task hash/tsdf_NAME.
+suite.STAGES = { "allocate", "update", "fuse", "compact", "dense_update", "stencil7", "stencil27" }
+
+--- The regular control of each stage that has one: the task hash/tsdf_NAME.
+suite.CONTROLS = {
+  allocate = "allocate_regular", update = "update_regular", compact = "compact_regular",
+  dense_update = "dense_update_regular", stencil7 = "stencil7_regular",
+  stencil27 = "stencil27_regular",
+}
+
+-- Arms of other names than "language-lever": whose levers they have.
+local PEERS = { triton = "cuda-ray", ["triton-published"] = "cuda" }
+
+--- A list of words between commas; nil for nil.
+function suite.words(text)
+  local list = {}
+  for word in (text or ""):gmatch "[^,]+" do list[#list + 1] = word end
+  return text and list or nil
+end
+
+local function has(list, name)
+  for _, one in ipairs(list) do
+    if one == name then return true end
+  end
+  return false
+end
+
+--- The CUDA C++ arm with the same levers; nil for CUDA C++ itself and where there is none.
+function suite.peer_of(task, name)
+  if name:match "^cuda" then return nil end
+  local peer = PEERS[name] or "cuda" .. name:match "^[^-]+(.*)$"
+  return has(task:impl_names(), peer) and peer or nil
+end
+
+--- The arms to run: those asked for with their peers, else all, those on request too.
+function suite.arms_of(task, wanted)
+  local list = {}
+  local function add(name)
+    if name and not has(list, name) then list[#list + 1] = name end
+  end
+  for _, name in ipairs(task:impl_names()) do
+    if not wanted or has(wanted, name) then
+      add(suite.peer_of(task, name))
+      add(name)
+    end
+  end
+  return list
+end
+
+--- The task of a stage or control. @raise "not_found" with the stages
+function suite.task(stage)
+  local found = catalogue.find("hash/tsdf_" .. stage)
+  return found[1]
+end
+
+--- Stages that were asked for, all without; "stencil" stands for both.
+-- @raise "not_found" with what there is
+function suite.stages(wanted)
+  if not wanted then return suite.STAGES end
+  local list = {}
+  for _, name in ipairs(wanted) do
+    local before = #list
+    for _, stage in ipairs(suite.STAGES) do
+      if stage == name or stage:match "^%a+" == name and name == "stencil" then
+        list[#list + 1] = stage
+      end
+    end
+    if #list == before then
+      core.error("not_found", ("there is no stage '%s'"):format(name),
+        "stages: " .. table.concat(suite.STAGES, ", "))
+    end
+  end
+  return list
+end
+
+-- ---- what is run ----
+
+-- Names of the cells of a task that were asked for and that this machine can run.
+local function cells_of(task, wanted)
+  local names, list = task:cell_names(), {}
+  local missing = {}
+  for _, one in ipairs(task:missing_cells()) do missing[one.name] = true end
+  for _, name in ipairs(names) do
+    if (not wanted or has(wanted, name)) and not missing[name] then list[#list + 1] = name end
+  end
+  return list
+end
+
+--- Everything that one pass runs.
+-- @tparam table how {stages, cells, impls = lists or nil; set = parameters; controls = true adds
+--   the regular controls; any = true: the stages are names of tasks}
+-- @treturn table list of {stage, task, cell, impls, set}; and the number of arms in it
+function suite.plan(how)
+  local list, arms, known = {}, 0, how.cells and {}
+  local function add(stage, label)
+    local task = suite.task(stage)
+    local impls = suite.arms_of(task, how.impls)
+    for _, cell in ipairs(#impls > 0 and cells_of(task, how.cells) or {}) do
+      list[#list + 1] = { stage = label or stage, task = task, cell = cell, impls = impls,
+        set = how.set }
+      arms = arms + #impls
+      if known then known[cell] = true end
+    end
+  end
+  for _, stage in ipairs(how.any and how.stages or suite.stages(how.stages)) do
+    add(stage)
+    if how.controls and suite.CONTROLS[stage] then add(suite.CONTROLS[stage]) end
+  end
+  for _, cell in ipairs(how.cells or {}) do
+    if not known[cell] then suite.task "allocate":select_cells { cell } end -- says what there is
+  end
+  return list, arms
+end
+
+-- ---- running ----
+
+local ARM_S, ARM_LEAST_S = 0.5, 0.02 -- of timing for each arm
+local TIMED = 0.4 -- the share of a run's time that is timing: the rest is inputs and judging
+
+local Clock = {}
+Clock.__index = Clock
+
+-- Seconds of timing for each arm when `left` of them are to be run in what is left of the budget.
+function Clock:slice(left)
+  if not self.budget then return ARM_S end
+  local rest = self.budget - (core.now() - self.started)
+  return math.max(ARM_LEAST_S, math.min(ARM_S, TIMED * rest / math.max(1, left)))
+end
+
+function Clock:over()
+  return self.budget ~= nil and core.now() - self.started > self.budget
+end
+
+local function run_one(session, one, pass, on_record)
+  session:run(one.task, { cells = { one.cell }, impls = one.impls, set = one.set },
+    function(record)
+      record.stage, record.pass, record.variant = one.stage, pass, one.variant
+      on_record(record)
+    end)
+end
+
+--- Run a plan, pass after pass, each with its own inputs.
+-- @tparam table plan what `suite.plan` gave
+-- @tparam table how {device, passes = 3, seed, budget = seconds for all of it, skip = function(one,
+--   pass): it is known already}
+-- @tparam function on_record called with each record; it has `stage` and `pass`, too
+-- @treturn integer how many cells the budget left out
+function suite.run(plan, how, on_record)
+  local clock = setmetatable({ budget = how.budget, started = core.now() }, Clock)
+  local line, passes, left_out = progress.new(true), how.passes, 0
+  local pending = 0
+  for _, one in ipairs(plan) do pending = pending + #one.impls * passes end
+  for pass = 1, passes do
+    local session <close> = judge.session {
+      device = device.spec(how.device or "auto"), seed = how.seed and how.seed + pass - 1,
+      timeout = how.timeout, lines = false, progress = function(text) line:say(text) end,
+    }
+    for _, one in ipairs(plan) do
+      pending = pending - #one.impls
+      if clock:over() then
+        left_out = left_out + 1
+      elseif not (how.skip and how.skip(one, pass)) then
+        session.budget = clock:slice(pending + #one.impls)
+        run_one(session, one, pass, on_record)
+      end
+    end
+  end
+  line:clear()
+  return left_out
+end
+
+-- ---- results ----
+
+local Results = {}
+Results.__index = Results
+
+--- Records by stage, cell and arm, in the order in which they came.
+function suite.results()
+  return setmetatable({ order = {}, by_key = {} }, Results)
+end
+
+local function key_of(stage, cell, arm, variant)
+  return ("%s %s %s %s"):format(stage, cell, arm, variant or "")
+end
+
+--- Keep a record of a pass.
+function Results:add(record)
+  local key = key_of(record.stage, record.cell, record.impl, record.variant)
+  local one = self.by_key[key]
+  if not one then
+    one = { stage = record.stage, cell = record.cell, arm = record.impl, variant = record.variant,
+      peer = suite.peer_of(suite.task(record.stage), record.impl), passes = {} }
+    self.by_key[key] = one
+    self.order[#self.order + 1] = one
+  end
+  one.passes[record.pass] = record
+  one.times = nil
+end
+
+--- What is known of an arm; nil when it did not run.
+function Results:find(stage, cell, arm, variant)
+  return self.by_key[key_of(stage, cell, arm, variant)]
+end
+
+local function time_of(record)
+  return record and record.verdict == "passed" and record.time and record.time.median_us or nil
+end
+
+local function median(list)
+  table.sort(list)
+  local half = #list // 2
+  return #list % 2 == 1 and list[half + 1] or (list[half] + list[half + 1]) / 2
+end
+
+--- Median, least and most of a list; nil for an empty one.
+function suite.spread(list)
+  if #list == 0 then return nil end
+  local middle = median(list)
+  return middle, list[1], list[#list]
+end
+
+--- The first failure of an arm's passes, else "passed". @treturn string,string verdict and reason
+function suite.verdict_of(one)
+  for _, record in pairs(one.passes) do
+    if record.verdict ~= "passed" then return record.verdict, record.reason end
+  end
+  return "passed"
+end
+
+--- The median time of an arm over its passes: microseconds, nil without a clock.
+function suite.time(one)
+  local times = {}
+  for _, record in pairs(one and one.passes or {}) do times[#times + 1] = time_of(record) end
+  return (suite.spread(times))
+end
+
+--- The ratio of an arm's time to another's of the same pass: median, least, most over the passes.
+function suite.ratio(one, other)
+  local ratios = {}
+  for pass, record in pairs(other and one.passes or {}) do
+    local mine, theirs = time_of(record), time_of(other.passes[pass])
+    if mine and theirs then ratios[#ratios + 1] = mine / theirs end
+  end
+  return suite.spread(ratios)
+end
+
+--- The arm that an arm is compared with.
+function Results:peer(one)
+  return one.peer and self:find(one.stage, one.cell, one.peer, one.variant) or nil
+end
+
+--- Whether something failed that should not: the published program may lose blocks.
+function Results:failed()
+  for _, one in ipairs(self.order) do
+    if suite.verdict_of(one) ~= "passed" and not one.arm:match "published$" then return true end
+  end
+  return false
+end
+
+return suite
