@@ -1,7 +1,7 @@
 // Stage "update": adds every point to the voxels along its ray, in blocks that the table already
 // knows. One thread a point. `update` looks each sample's block up, `update_ray` only when the ray
 // enters another one, and `update_warp` also adds up within the warp what goes to the same voxel.
-#include "tsdf.cuh"
+#include "warp_sum.cuh"
 
 extern "C" __global__ void update(const float *__restrict__ points,
                                   const float *__restrict__ point_weight,
@@ -51,31 +51,6 @@ extern "C" __global__ void update_ray(const float *__restrict__ points,
       block = find(table, table_mask, x, y, z);
     }
     if (block >= 0) add_sample(voxels, block, sample, seen, inv_trunc, weight_cap);
-  }
-}
-
-// Add up tsdf and the observation over the lanes whose `same` mask is equal; the group's lowest
-// lane gets the sums, what the others hold is void. All lanes of the warp take part, those without
-// a group with 0.
-__device__ inline void sum_of_group(u32 same, u32 lane, float &tsdf, Observation &seen) {
-  u32 above = same & ~((2u << lane) - 1);              // partners in higher lanes
-  u32 rank = __popc((int)(same & ((1u << lane) - 1))); // place within the group
-  while (__any_sync(kFullWarp, above != 0)) {
-    const int next = __ffs((int)above), from = next ? next - 1 : (int)lane;
-    const float t = __shfl_sync(kFullWarp, tsdf, from);
-    const float w = __shfl_sync(kFullWarp, seen.weight, from);
-    const float r = __shfl_sync(kFullWarp, seen.r, from);
-    const float g = __shfl_sync(kFullWarp, seen.g, from);
-    const float b = __shfl_sync(kFullWarp, seen.b, from);
-    if (next) {
-      tsdf += t;
-      seen.weight += w;
-      seen.r += r;
-      seen.g += g;
-      seen.b += b;
-    }
-    above &= ~__ballot_sync(kFullWarp, rank & 1); // those have been added to the lane below
-    rank >>= 1;
   }
 }
 

@@ -12,6 +12,29 @@ local function two_launches(p)
   }
 end
 
+-- Sums in a layout of its own (kernels/tsdf/fuse_own.cu), which an untimed export brings into the
+-- task's. The sums start at zero like the state in whose place they are, reset untimed as well.
+local function own(name, kernel, knobs)
+  return {
+    name = name, "cuda", "kernels/tsdf/fuse_own.cu",
+    kernel = ([[void %s(const float* points, const float* point_weight,
+      const unsigned char* point_color, Entry* table, int* coord, int* block_count,
+      unsigned long long* drop_count, float* sums, int n, int steps, float voxel, float inv_voxel,
+      float trunc, float inv_trunc, float cam_x, float cam_y, float cam_z, unsigned int table_mask,
+      int capacity, float weight_cap)]]):format(kernel),
+    scratch = { sums = { dtype = "f32", n = "512 * capacity * FLOATS", init = 0 } },
+    knobs = knobs, where = { "FLOATS == 8 or PAIR == 0" },
+    launch = function(p)
+      return { kernel = kernel, grid = { (p.n + p.BLOCK * p.RUN - 1) // (p.BLOCK * p.RUN), p.ROWS },
+        block = p.BLOCK }
+    end,
+    export = {
+      kernel = "export_own", grid = "capacity", block = 512,
+      args = { "sums", "block_count", "tsdf", "weight", "r", "g", "b", "capacity" },
+    },
+  }
+end
+
 return pg.task {
   name = "hash/tsdf_fuse",
   category = "hash",
@@ -20,7 +43,8 @@ return pg.task {
 Fuse depth points into a volume: hash/tsdf_allocate and hash/tsdf_update in one.
 
 Buffers, samples, table and sums are those of the two tasks; one launch or several. Where the pool
-is too small, blocks without a place keep their entries, and their samples add to nothing.]],
+is too small, blocks without a place keep their entries, and their samples add to nothing. The sums
+may be kept in another layout.]],
   params = tsdf.params(),
   cells = tsdf.cells(),
   derive = tsdf.derive,
@@ -40,6 +64,7 @@ is too small, blocks without a place keep their entries, and their samples add t
       int steps, float voxel, float inv_voxel, float trunc, float inv_trunc, float cam_x,
       float cam_y, float cam_z, unsigned int table_mask, float weight_cap)]],
   },
+  own_layout = { "tsdf", "weight", "r", "g", "b" },
   args = tsdf.args,
   launch = tsdf.launch,
   reference = tsdf.reference,
@@ -59,6 +84,18 @@ is too small, blocks without a place keep their entries, and their samples add t
       kernel = { allocate = "allocate_ray", update = "update_warp" },
     },
     { name = "cuda-ray-pass", "cuda", "kernels/tsdf/fuse.cu", kernel = "fuse_ray" },
+    own("cuda-own", "fuse_own", {
+      BLOCK = { 256, 128, 512 }, RUN = { 1 }, ROWS = { 1, 3, 9 }, FLOATS = { 8, 5 },
+      PAIR = { 1, 0 }, BRICK = { 0, 1 }, LEAN = { 1, 0 },
+    }),
+    own("cuda-own-warp", "fuse_own_warp", {
+      BLOCK = { 256, 128, 512 }, RUN = { 1, 2, 4 }, ROWS = { 1, 3, 9 }, FLOATS = { 8, 5 },
+      PAIR = { 1, 0 }, BRICK = { 0, 1 }, LEAN = { 1, 0 },
+    }),
+    own("cuda-own-run", "fuse_own", {
+      BLOCK = { 128, 64, 256 }, RUN = { 4, 2, 8 }, ROWS = { 1, 3, 9 }, FLOATS = { 8, 5 },
+      PAIR = { 1, 0 }, BRICK = { 0, 1 }, LEAN = { 1, 0 },
+    }),
     { name = "rust-pass", "rust", "kernels/tsdf/fuse.rs" },
     { name = "rust-ray-pass", "rust", "kernels/tsdf/fuse.rs", kernel = "fuse_ray" },
   },

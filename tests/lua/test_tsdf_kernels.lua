@@ -74,7 +74,7 @@ core.mkdir_all(folder)
 
 -- The kernels with one thing changed, which must be there to change.
 local function changed(file, from, to)
-  for _, name in ipairs { "allocate.cu", "update.cu", "fuse.cu", "tsdf.cuh" } do
+  for _, name in ipairs { "allocate.cu", "update.cu", "fuse.cu", "tsdf.cuh", "warp_sum.cuh" } do
     local text = core.read_file(core.home .. "/kernels/tsdf/" .. name)
     if name == file then
       local at, last = text:find(from, 1, true)
