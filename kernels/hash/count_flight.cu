@@ -1,7 +1,7 @@
 // Counts how often 64-bit keys occur (task hash/count). A thread looks at the first slots of
 // several keys before it goes on with any; most keys are there already and need no claim. Equal
 // keys of a warp are counted by one of its lanes: else all wait for the counter of a frequent key.
-#include "partition.cuh"
+#include "hash.cuh"
 
 constexpr int kKeys = 4;  // a thread
 

@@ -1,18 +1,14 @@
 //! Counts how often 64-bit keys occur (task hash/count) in Rust: the first slots of several keys
 //! in flight a thread, equal keys of a warp counted by one lane. See count_flight.cu.
 #![no_std]
-#![feature(abi_ptx, asm_experimental_arch)]
+#![feature(abi_ptx)]
 #![allow(clippy::missing_safety_doc)]
 
 #[macro_use]
 mod hash;
-#[macro_use]
-mod partition;
 
 use gpu::*;
 use hash::*;
-
-partition_kernels!("ptx-kernel");
 
 #[inline(always)]
 unsafe fn count<P: Probing>(
@@ -23,7 +19,7 @@ unsafe fn count<P: Probing>(
         let there = mine.map(|key| {
             load_relaxed_u64(table.add(P::first_slot(first_hash(key), slots) as usize))
         });
-        each!(k => {
+        each!(4, k => {
             let same = match_any_u64(FULL_WARP, mine[k]);
             if mine[k] != EMPTY && first_lane(same) == lane() {
                 let hash = first_hash(mine[k]);

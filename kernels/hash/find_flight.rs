@@ -61,7 +61,7 @@ impl Search for Bucket {
 /// The queries of a thread, the last one again behind the end.
 #[inline(always)]
 unsafe fn queries_of(queries: *const u64, n: i32) -> [u64; EACH] {
-    core::array::from_fn(|k| unsafe {
+    each!(4, k => unsafe {
         load_streaming_u64(queries.add(index_of(k).min(n as u32 - 1) as usize))
     })
 }
@@ -86,7 +86,7 @@ unsafe fn find<S: Search>(
     unsafe {
         let mine = queries_of(queries, n);
         let sectors = mine.map(|query| sector_of(table, S::start(query, slots) / UNIT * UNIT));
-        each!(k => {
+        each!(4, k => {
             let start = S::start(mine[k], slots);
             let mut bucket = start / UNIT * UNIT;
             let mut seen = S::look(&sectors[k], bucket, start % UNIT, mine[k]);
@@ -122,14 +122,14 @@ pub unsafe extern "ptx-kernel" fn find_cuckoo(
         let mine = queries_of(queries, n);
         let mut sectors = mine.map(|query| sector_of(table, bucket_of(first_hash(query), slots)));
         let mut slot = [NONE; EACH];
-        each!(k => {
+        each!(4, k => {
             let bucket = bucket_of(first_hash(mine[k]), slots);
             slot[k] = slot_in(bucket, sectors[k].equal(mine[k]));
             if slot[k] == NONE {
                 sectors[k] = sector_of(table, bucket_of(second_hash(mine[k]), slots));
             }
         });
-        each!(k => {
+        each!(4, k => {
             let bucket = bucket_of(second_hash(mine[k]), slots);
             if slot[k] == NONE {
                 slot[k] = slot_in(bucket, sectors[k].equal(mine[k]));

@@ -144,29 +144,35 @@ pub unsafe fn settle<P: Probing>(
 
 pub const EACH: usize = 4; // keys in flight
 
-/// `each!(k => { ... })`: the block for k = 0, 1, 2, 3, written out. LLVM does not unroll a loop with
-/// a loop in it, and arrays that are indexed by its counter would live in local memory.
+/// `each!(4, k => body)`: the array of what the body is for k = 0, 1, 2, 3, written out. LLVM does
+/// not unroll a loop with a loop in it, and arrays that its counter indexes would live in local
+/// memory.
 macro_rules! each {
-    ($k:ident => $body:block) => {
+    (4, $k:ident => $body:expr) => {
         each!(@ $k, $body, 0 1 2 3)
     };
-    (@ $k:ident, $body:block, $($value:literal)*) => { $( {
+    (8, $k:ident => $body:expr) => {
+        each!(@ $k, $body, 0 1 2 3 4 5 6 7)
+    };
+    (16, $k:ident => $body:expr) => {
+        each!(@ $k, $body, 0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15)
+    };
+    (@ $k:ident, $body:expr, $($value:literal)*) => { [$( {
         let $k: usize = $value;
         $body
-    } )* };
+    } ),*] };
+}
+
+/// The i-th of `n` keys, which is read once; EMPTY behind the last.
+#[inline(always)]
+pub unsafe fn key_at(keys: *const u64, i: u32, n: u32) -> u64 {
+    if i < n { unsafe { load_streaming_u64(keys.add(i as usize)) } } else { EMPTY }
 }
 
 /// The keys of a thread, those of a block side by side, EMPTY behind the last.
 #[inline(always)]
 pub unsafe fn keys_of(keys: *const u64, n: i32) -> [u64; EACH] {
-    let mut mine = [EMPTY; EACH];
-    each!(k => {
-        let i = index_of(k);
-        if i < n as u32 {
-            mine[k] = unsafe { load_streaming_u64(keys.add(i as usize)) };
-        }
-    });
-    mine
+    each!(4, k => unsafe { key_at(keys, index_of(k), n as u32) })
 }
 
 /// The place among the keys of the k-th of a thread.

@@ -1,7 +1,7 @@
 // Inserts 64-bit keys into a hash table (task hash/insert). A thread has several keys in flight: it
 // tries the first slot of each without looking (below load 0.75 most are empty: one access), and
 // only then reads whole sectors for those that met another key.
-#include "partition.cuh"
+#include "hash.cuh"
 
 constexpr int kKeys = 4;           // a thread
 constexpr int kEvictions = 10000;  // of cuckoo tables

@@ -1,33 +1,26 @@
 //! Inserts 64-bit keys into a hash table (task hash/insert) in Rust, several keys in flight a
 //! thread: see insert_flight.cu.
 #![no_std]
-#![feature(abi_ptx, asm_experimental_arch)]
+#![feature(abi_ptx)]
 #![allow(clippy::missing_safety_doc)]
 
 #[macro_use]
 mod hash;
-#[macro_use]
-mod partition;
 
 use gpu::*;
 use hash::*;
 
 const EVICTIONS: u32 = 10000; // of cuckoo tables
 
-partition_kernels!("ptx-kernel");
-
 /// Claims a slot for each key without looking; what was there, EMPTY where there is no key.
 #[inline(always)]
 unsafe fn claim_first(
     table: *mut u64, mine: &[u64; EACH], slot_of: impl Fn(u64) -> u32,
 ) -> [u64; EACH] {
-    let mut there = [EMPTY; EACH];
-    each!(k => {
-        if mine[k] != EMPTY {
-            there[k] = unsafe { claim(table, slot_of(mine[k]), mine[k]) };
-        }
-    });
-    there
+    each!(4, k => match mine[k] {
+        EMPTY => EMPTY,
+        key => unsafe { claim(table, slot_of(key), key) },
+    })
 }
 
 #[inline(always)]
@@ -35,7 +28,7 @@ unsafe fn insert<P: Probing>(keys: *const u64, table: *mut u64, n: i32, slots: u
     unsafe {
         let mine = keys_of(keys, n);
         let there = claim_first(table, &mine, |key| P::first_slot(first_hash(key), slots));
-        each!(k => {
+        each!(4, k => {
             if there[k] != EMPTY && there[k] != mine[k] {
                 let hash = first_hash(mine[k]);
                 let slot = P::next_slot(P::first_slot(hash, slots), hash, slots);
@@ -98,7 +91,7 @@ pub unsafe extern "ptx-kernel" fn insert_cuckoo(
     unsafe {
         let mine = keys_of(keys, n);
         let there = claim_first(table, &mine, |key| Bucket::first_slot(first_hash(key), slots));
-        each!(k => {
+        each!(4, k => {
             if there[k] != EMPTY {
                 settle_cuckoo(table, mine[k], slots);
             }

@@ -1,89 +1,198 @@
-// Keys sorted into bins by the region of the table where they belong, in three launches: how many
-// there are for each bin, where each bin begins, and the keys moved, tile by tile. What then goes
-// through them in order keeps the part of the table in use in the L2 cache: memory is read and
-// written once where random access would do so for every key.
+// Keys sorted by region of the table where they belong, and the region then filled in shared
+// memory: the table is written once, in order, where access at random would read and write a sector
+// for every key. This rests on the table being empty before.
+//
+// A region's keys are a bin; there are 2^(coarse + fine) of them, by the first bits of the hash. In
+// five launches: how many keys there are for each bin, where each begins, keys moved by the coarse
+// bits, then by the fine ones, and bin after bin into its region. What finds no slot in its region
+// (at most a few keys at each border) goes to `spilled`, and from there into the table as it is.
 #pragma once
 #include "hash.cuh"
 
-constexpr int kBins = 256;     // as many as threads of a block that moves keys
-constexpr int kBinShift = 24;  // 32-bit hashes by their first 8 bits
-constexpr int kItems = 16;     // keys a thread
-constexpr int kTile = kBins * kItems;
+constexpr int kMost = 256;  // bins of one move; as many threads
+constexpr int kItems = 16;  // keys a thread
+constexpr int kTile = kMost * kItems;
+constexpr int kCountShared = 1 << 14;  // bins that are counted in shared memory, if not more
 
-__device__ inline unsigned bin_of(u64 key) { return first_hash(key) >> kBinShift; }
+__device__ inline unsigned bin_of(u64 key, int bits) {
+  return (unsigned)((u64)first_hash(key) >> (32 - bits));
+}
 
 // The sum of what the threads of the block before this one have.
+template <int Threads>
 __device__ inline unsigned sum_before(unsigned mine) {
-  __shared__ unsigned of_warp[kBins / 32];
+  __shared__ unsigned of_warp[Threads / 32];
   unsigned lane = threadIdx.x % 32, warp = threadIdx.x / 32, sum = mine;
 #pragma unroll
   for (int d = 1; d < 32; d *= 2) {
     unsigned before = __shfl_up_sync(0xffffffffu, sum, d);
     if (lane >= d) sum += before;
   }
+  __syncthreads();
   if (lane == 31) of_warp[warp] = sum;
   __syncthreads();
   for (unsigned w = 0; w < warp; ++w) sum += of_warp[w];
   return sum - mine;
 }
 
-// bins[kBins], zero before.
-extern "C" __global__ void __launch_bounds__(kBins)
-    partition_count(const u64* keys, unsigned* bins, int n) {
-  __shared__ unsigned count[kBins];
-  count[threadIdx.x] = 0;
+// ---- how many, and from where ----
+
+// bins[1 << bits], zero before.
+extern "C" __global__ void __launch_bounds__(1024)
+    partition_count(const u64* keys, unsigned* bins, int n, int bits) {
+  extern __shared__ unsigned count[];
+  int all = 1 << bits;
+  bool shared = all <= kCountShared;
+  for (int b = threadIdx.x; shared && b < all; b += blockDim.x) count[b] = 0;
   __syncthreads();
-  for (long long tile = (long long)blockIdx.x * kTile; tile < n; tile += gridDim.x * kTile) {
-    u64 key[kItems];
+  constexpr int kAtOnce = 8;
+  unsigned step = blockDim.x * kAtOnce;
+  for (u64 tile = (u64)blockIdx.x * step; tile < n; tile += (u64)gridDim.x * step) {
+    u64 key[kAtOnce];
 #pragma unroll
-    for (int k = 0; k < kItems; ++k) {
-      long long i = tile + k * kBins + threadIdx.x;
+    for (int k = 0; k < kAtOnce; ++k) {
+      u64 i = tile + k * blockDim.x + threadIdx.x;
       key[k] = i < n ? __ldcs(&keys[i]) : kEmpty;
     }
 #pragma unroll
-    for (int k = 0; k < kItems; ++k)
-      if (key[k] != kEmpty) atomicAdd(&count[bin_of(key[k])], 1);
+    for (int k = 0; k < kAtOnce; ++k) {
+      if (key[k] == kEmpty) continue;
+      if (shared)
+        atomicAdd(&count[bin_of(key[k], bits)], 1);
+      else
+        atomicAdd(&bins[bin_of(key[k], bits)], 1);
+    }
   }
   __syncthreads();
-  atomicAdd(&bins[threadIdx.x], count[threadIdx.x]);
+  for (int b = threadIdx.x; shared && b < all; b += blockDim.x)
+    if (count[b]) atomicAdd(&bins[b], count[b]);
 }
 
-// One block: each bin's number of keys becomes where it begins.
-extern "C" __global__ void __launch_bounds__(kBins) partition_begin(unsigned* bins) {
-  unsigned mine = bins[threadIdx.x];
-  bins[threadIdx.x] = sum_before(mine);
+// One block: each bin's number of keys becomes where it begins, for the coarse bins too; and tiles
+// of the second move, each within one coarse bin, are numbered: tiles[c] is the first of bin c.
+extern "C" __global__ void __launch_bounds__(1024)
+    partition_begin(unsigned* bins, unsigned* coarse_bins, unsigned* tiles, unsigned* spilled,
+                    int n, int coarse, int fine) {
+  int all = 1 << (coarse + fine), each = (all + 1023) / 1024;
+  int first = min((int)threadIdx.x * each, all), last = min(first + each, all);
+  unsigned sum = 0;
+  for (int b = first; b < last; ++b) sum += bins[b];
+  sum = sum_before<1024>(sum);
+  for (int b = first; b < last; ++b) {
+    unsigned mine = bins[b];
+    bins[b] = sum;
+    sum += mine;
+  }
+  __syncthreads();
+  int c = threadIdx.x;
+  unsigned begin = c < 1 << coarse ? bins[c << fine] : n;
+  unsigned end = c + 1 < 1 << coarse ? bins[(c + 1) << fine] : n;
+  unsigned before = sum_before<1024>((end - begin + kTile - 1) / kTile);
+  if (c < 1 << coarse) coarse_bins[c] = begin;
+  if (c <= 1 << coarse) tiles[c] = before;
+  if (c == 0) *spilled = 0;
 }
 
-// A tile is put in order in shared memory, and then written in runs of about kItems keys.
-extern "C" __global__ void __launch_bounds__(kBins)
-    partition_move(const u64* keys, u64* binned, unsigned* bins, int n) {
+// ---- moved ----
+
+// `total` keys from `keys` go to where the cursors of their digits are. The tile is put in order in
+// shared memory first, and then written in runs.
+__device__ inline void move(const u64* keys, u64* to, unsigned* cursor, int total, int bits,
+                            unsigned mask, int shift) {
   __shared__ u64 tile[kTile];
-  __shared__ unsigned count[kBins], start[kBins], to[kBins];
-  int first = blockIdx.x * kTile, total = min(n - first, kTile);
+  __shared__ unsigned count[kMost], start[kMost], base[kMost];
+  auto digit = [=](u64 key) { return bin_of(key, bits) >> shift & mask; };
   u64 key[kItems];
   unsigned rank[kItems];
 #pragma unroll
   for (int k = 0; k < kItems; ++k) {
-    int i = k * kBins + threadIdx.x;
-    key[k] = i < total ? __ldcs(&keys[first + i]) : kEmpty;
+    int i = k * kMost + threadIdx.x;
+    key[k] = i < total ? __ldcs(&keys[i]) : kEmpty;
   }
   count[threadIdx.x] = 0;
   __syncthreads();
 #pragma unroll
   for (int k = 0; k < kItems; ++k)
-    if (key[k] != kEmpty) rank[k] = atomicAdd(&count[bin_of(key[k])], 1);
+    if (key[k] != kEmpty) rank[k] = atomicAdd(&count[digit(key[k])], 1);
   __syncthreads();
-  unsigned mine = count[threadIdx.x], before = sum_before(mine);
+  unsigned mine = count[threadIdx.x], before = sum_before<kMost>(mine);
   start[threadIdx.x] = before;
-  if (mine) to[threadIdx.x] = atomicAdd(&bins[threadIdx.x], mine) - before;
+  if (mine) base[threadIdx.x] = atomicAdd(&cursor[threadIdx.x], mine) - before;
   __syncthreads();
 #pragma unroll
   for (int k = 0; k < kItems; ++k)
-    if (key[k] != kEmpty) tile[start[bin_of(key[k])] + rank[k]] = key[k];
+    if (key[k] != kEmpty) tile[start[digit(key[k])] + rank[k]] = key[k];
   __syncthreads();
 #pragma unroll
   for (int k = 0; k < kItems; ++k) {
-    int i = k * kBins + threadIdx.x;
-    if (i < total) binned[to[bin_of(tile[i])] + i] = tile[i];
+    int i = k * kMost + threadIdx.x;
+    if (i < total) to[base[digit(tile[i])] + i] = tile[i];
   }
+}
+
+extern "C" __global__ void __launch_bounds__(kMost)
+    partition_coarse(const u64* keys, u64* binned, unsigned* coarse_bins, int n, int coarse,
+                     int fine) {
+  int first = blockIdx.x * kTile;
+  move(keys + first, binned, coarse_bins, min(n - first, kTile), coarse + fine, kMost - 1, fine);
+}
+
+// After the first move the cursor of a coarse bin is where the next one begins.
+extern "C" __global__ void __launch_bounds__(kMost)
+    partition_fine(const u64* binned, u64* sorted, unsigned* bins, const unsigned* coarse_bins,
+                   const unsigned* tiles, int coarse, int fine) {
+  __shared__ int first, total, bin;
+  int c = threadIdx.x;
+  if (c == 0) total = 0;
+  __syncthreads();
+  if (c < 1 << coarse && tiles[c] <= blockIdx.x && blockIdx.x < tiles[c + 1]) {
+    bin = c;
+    first = (c ? coarse_bins[c - 1] : 0) + (blockIdx.x - tiles[c]) * kTile;
+    total = min((int)coarse_bins[c] - first, kTile);
+  }
+  __syncthreads();
+  if (total == 0) return;
+  move(binned + first, sorted, bins + (bin << fine), total, coarse + fine, (1u << fine) - 1, 0);
+}
+
+// ---- regions ----
+
+// A part of the table in shared memory, slots counted from its start.
+struct Region {
+  unsigned start, size;
+};
+
+// The region of a bin. Hashes of a bin may belong to the slot that the next region starts with.
+template <Probing P>
+__device__ inline Region region_of(unsigned bin, int bits, unsigned slots) {
+  unsigned unit = P == kLinear ? 1 : kUnit;
+  u64 units = slots / unit;
+  unsigned start = (unsigned)(((u64)bin << (32 - bits)) * units >> 32) * unit;
+  unsigned end = (unsigned)(((u64)(bin + 1) << (32 - bits)) * units >> 32) * unit;
+  return {start, end - start};
+}
+
+// The next slot of those tried; behind the last of a region, its size or more.
+template <Probing P>
+__device__ inline unsigned next_in_region(unsigned slot, unsigned hash) {
+  if (P == kLinear) return slot + 1;
+  unsigned in = (slot + 1) % kUnit;
+  return slot / kUnit * kUnit + in + (in == hash % kUnit ? kUnit : 0);
+}
+
+// The slot of a region that has the key now, or kNone when the region has no room for it.
+template <Probing P>
+__device__ inline unsigned settle_in_region(u64* taken, Region region, u64 key, unsigned slots) {
+  unsigned hash = first_hash(key), slot = first_slot<P>(hash, slots) - region.start;
+  while (slot < region.size) {
+    u64 there = *(volatile u64*)&taken[slot];
+    if (there == kEmpty) there = atomicCAS(&taken[slot], kEmpty, key);
+    if (there == kEmpty || there == key) return slot;
+    slot = next_in_region<P>(slot, hash);
+  }
+  return kNone;
+}
+
+__device__ inline void spill(u64* list, unsigned* spilled, u64 key) {
+  list[atomicAdd(spilled, 1)] = key;
 }

@@ -1,44 +1,40 @@
-//! Keys sorted into bins by the region of the table where they belong, in Rust: see partition.cuh.
-//! `partition_kernels!("ptx-kernel")` stands where a file of kernels wants the three.
+//! Keys sorted by region of the table where they belong, and regions in shared memory, in Rust: see
+//! partition.cuh. `partition_kernels!("ptx-kernel")` stands where a file wants the kernels.
 
 use super::hash::*;
 use gpu::*;
 
-pub const BINS: usize = 256; // as many as threads of a block that moves keys
-const BIN_SHIFT: u32 = 24; // 32-bit hashes by their first 8 bits
+pub const MOST: usize = 256; // bins of one move; as many threads
 const ITEMS: usize = 16; // keys a thread
-pub const TILE: usize = BINS * ITEMS;
-pub const WARPS: usize = BINS / 32;
+pub const TILE: usize = MOST * ITEMS;
+pub const COUNTED_IN_SHARED: u32 = 1 << 14; // bins, if not more
+const AT_ONCE: u32 = 8; // keys a thread, where they are counted
 
 #[inline(always)]
-fn bin_of(key: u64) -> usize {
-    (first_hash(key) >> BIN_SHIFT) as usize
+fn bin_of(key: u64, bits: u32) -> u32 {
+    (first_hash(key) as u64 >> (32 - bits)) as u32
 }
 
-/// Keys of a tile, EMPTY behind the last of `total`.
+/// Where the k-th of a thread's keys is when those of a block lie side by side.
 #[inline(always)]
-unsafe fn tile_of(keys: *const u64, total: u32) -> [u64; ITEMS] {
-    let mut mine = [EMPTY; ITEMS];
-    for (k, key) in mine.iter_mut().enumerate() {
-        let i = (k * BINS) as u32 + thread_x();
-        if i < total {
-            *key = unsafe { load_streaming_u64(keys.add(i as usize)) };
-        }
-    }
-    mine
+pub fn beside(k: usize) -> u32 {
+    k as u32 * block_size_x() + thread_x()
 }
 
-/// The sum of what the threads of the block before this one have. `of_warp`: WARPS values, shared.
+/// The sum of what the threads of the block before this one have. `of_warp`: shared, one a warp.
 #[inline(always)]
 unsafe fn sum_before(mine: u32, of_warp: *mut u32) -> u32 {
     let (lane, warp, mut sum) = (lane(), thread_x() / 32, mine);
-    for d in [1, 2, 4, 8, 16] {
+    let mut d = 1;
+    while d < 32 {
         let before = shuffle_up(FULL_WARP, sum, d);
         if lane >= d {
             sum += before;
         }
+        d *= 2;
     }
     unsafe {
+        sync_threads();
         if lane == 31 {
             *of_warp.add(warp as usize) = sum;
         }
@@ -50,110 +46,338 @@ unsafe fn sum_before(mine: u32, of_warp: *mut u32) -> u32 {
     sum - mine
 }
 
-/// bins[BINS], zero before. `count`: BINS values, shared.
+// ---- how many, and from where ----
+
+/// bins[1 << bits], zero before. `count`: shared, as many, if no more than COUNTED_IN_SHARED.
 #[inline(always)]
-pub unsafe fn count(keys: *const u64, bins: *mut u32, n: i32, count: *mut u32) {
-    let (me, n) = (thread_x() as usize, n as u64);
+pub unsafe fn count(keys: *const u64, bins: *mut u32, n: i32, bits: u32, count: *mut u32) {
+    let (all, n, step) = (1 << bits, n as u32, block_size_x() * AT_ONCE);
+    let in_shared = all <= COUNTED_IN_SHARED;
     unsafe {
-        *count.add(me) = 0;
-        sync_threads();
-        let mut tile = block_x() as u64 * TILE as u64;
-        while tile < n {
-            let mine = tile_of(keys.add(tile as usize), (n - tile).min(TILE as u64) as u32);
-            for k in 0..ITEMS {
-                if mine[k] != EMPTY {
-                    atomic_add_shared_u32(count.add(bin_of(mine[k])), 1);
-                }
-            }
-            tile += grid_size_x() as u64 * TILE as u64;
+        let mut b = thread_x();
+        while in_shared && b < all {
+            *count.add(b as usize) = 0;
+            b += block_size_x();
         }
         sync_threads();
-        add_u32(bins.add(me), *count.add(me));
+        let mut tile = block_x() * step;
+        while tile < n {
+            let mine = each!(8, k => key_at(keys, tile + beside(k), n));
+            each!(8, k => {
+                let bin = bin_of(mine[k], bits) as usize;
+                if mine[k] != EMPTY && in_shared {
+                    atomic_add_shared_u32(count.add(bin), 1);
+                } else if mine[k] != EMPTY {
+                    add_u32(bins.add(bin), 1);
+                }
+            });
+            tile += grid_size_x() * step;
+        }
+        sync_threads();
+        let mut b = thread_x();
+        while in_shared && b < all {
+            let here = *count.add(b as usize);
+            if here != 0 {
+                add_u32(bins.add(b as usize), here);
+            }
+            b += block_size_x();
+        }
     }
 }
 
-/// One block: each bin's number of keys becomes where it begins.
+/// What `begin` writes besides `bins`.
+pub struct Plan {
+    pub bins: *mut u32,
+    pub coarse_bins: *mut u32, // where each begins
+    pub tiles: *mut u32,       // of the second move: the first of each coarse bin
+    pub spilled: *mut u32,
+}
+
+/// One block of 1024: each bin's number of keys becomes where it begins.
 #[inline(always)]
-pub unsafe fn begin(bins: *mut u32, of_warp: *mut u32) {
+pub unsafe fn begin(plan: Plan, n: i32, coarse: u32, fine: u32, of_warp: *mut u32) {
+    let (all, me) = (1u32 << (coarse + fine), thread_x());
+    let each = all.div_ceil(1024);
+    let (first, last) = ((me * each).min(all), ((me + 1) * each).min(all));
     unsafe {
-        let mine = bins.add(thread_x() as usize);
-        *mine = sum_before(*mine, of_warp);
+        let mut sum = 0;
+        for b in first..last {
+            sum += *plan.bins.add(b as usize);
+        }
+        sum = sum_before(sum, of_warp);
+        for b in first..last {
+            let bin = plan.bins.add(b as usize);
+            let mine = *bin;
+            *bin = sum;
+            sum += mine;
+        }
+        sync_threads();
+        let from = |c: u32| match c < 1 << coarse {
+            true => *plan.bins.add((c << fine) as usize),
+            false => n as u32,
+        };
+        let (start, end) = (from(me), from(me + 1));
+        let before = sum_before((end - start).div_ceil(TILE as u32), of_warp);
+        if me < 1 << coarse {
+            *plan.coarse_bins.add(me as usize) = start;
+        }
+        if me <= 1 << coarse {
+            *plan.tiles.add(me as usize) = before;
+        }
+        if me == 0 {
+            *plan.spilled = 0;
+        }
     }
 }
+
+// ---- moved ----
 
 /// What a block that moves keys has in shared memory.
 pub struct Room {
     pub tile: *mut u64,    // TILE
-    pub count: *mut u32,   // BINS
-    pub start: *mut u32,   // BINS
-    pub to: *mut u32,      // BINS
-    pub of_warp: *mut u32, // WARPS
+    pub count: *mut u32,   // MOST
+    pub start: *mut u32,   // MOST
+    pub base: *mut u32,    // MOST
+    pub of_warp: *mut u32, // one a warp
+    pub which: *mut u32,   // 3
 }
 
-/// A tile is put in order in shared memory, and then written in runs of about ITEMS keys.
+/// The bits of the bins that a move sorts by.
+#[derive(Clone, Copy)]
+pub struct Digit {
+    bits: u32,
+    shift: u32,
+    mask: u32,
+}
+
+impl Digit {
+    #[inline(always)]
+    fn of(&self, key: u64) -> usize {
+        (bin_of(key, self.bits) >> self.shift & self.mask) as usize
+    }
+}
+
+/// `total` keys from `keys` go to where the cursors of their digits are. The tile is put in order
+/// in shared memory first, and then written in runs.
 #[inline(always)]
-pub unsafe fn move_tile(keys: *const u64, binned: *mut u64, bins: *mut u32, n: i32, room: Room) {
-    let (me, first) = (thread_x() as usize, block_x() * TILE as u32);
-    let total = (n as u32 - first).min(TILE as u32);
+unsafe fn move_tile(
+    keys: *const u64, to: *mut u64, cursor: *mut u32, total: u32, digit: Digit, room: &Room,
+) {
+    let me = thread_x() as usize;
     unsafe {
-        let mine = tile_of(keys.add(first as usize), total);
+        let mine = each!(16, k => key_at(keys, beside(k), total));
         *room.count.add(me) = 0;
         sync_threads();
-        let mut rank = [0; ITEMS];
-        for k in 0..ITEMS {
-            if mine[k] != EMPTY {
-                rank[k] = atomic_add_shared_u32(room.count.add(bin_of(mine[k])), 1);
-            }
-        }
+        let rank = each!(16, k => match mine[k] {
+            EMPTY => 0,
+            key => atomic_add_shared_u32(room.count.add(digit.of(key)), 1),
+        });
         sync_threads();
         let keys_here = *room.count.add(me);
         let before = sum_before(keys_here, room.of_warp);
         *room.start.add(me) = before;
         if keys_here != 0 {
-            *room.to.add(me) = atomic_add_u32(bins.add(me), keys_here).wrapping_sub(before);
+            *room.base.add(me) = atomic_add_u32(cursor.add(me), keys_here).wrapping_sub(before);
         }
         sync_threads();
-        for k in 0..ITEMS {
+        each!(16, k => {
             if mine[k] != EMPTY {
-                *room.tile.add((*room.start.add(bin_of(mine[k])) + rank[k]) as usize) = mine[k];
+                *room.tile.add((*room.start.add(digit.of(mine[k])) + rank[k]) as usize) = mine[k];
             }
-        }
+        });
         sync_threads();
-        for k in 0..ITEMS {
-            let i = (k * BINS) as u32 + thread_x();
+        each!(16, k => {
+            let i = beside(k);
             if i < total {
                 let key = *room.tile.add(i as usize);
-                let to = (*room.to.add(bin_of(key))).wrapping_add(i);
-                *binned.add(to as usize) = key;
+                *to.add((*room.base.add(digit.of(key))).wrapping_add(i) as usize) = key;
             }
+        });
+    }
+}
+
+#[inline(always)]
+pub unsafe fn move_coarse(
+    keys: *const u64, binned: *mut u64, coarse_bins: *mut u32, n: i32, coarse: u32, fine: u32,
+    room: &Room,
+) {
+    let first = block_x() * TILE as u32;
+    let digit = Digit { bits: coarse + fine, shift: fine, mask: MOST as u32 - 1 };
+    let total = (n as u32 - first).min(TILE as u32);
+    unsafe { move_tile(keys.add(first as usize), binned, coarse_bins, total, digit, room) }
+}
+
+/// After the first move the cursor of a coarse bin is where the next one begins.
+#[inline(always)]
+pub unsafe fn move_fine(
+    binned: *const u64, sorted: *mut u64, plan: &Plan, coarse: u32, fine: u32, room: &Room,
+) {
+    let (c, tile) = (thread_x(), block_x());
+    unsafe {
+        if c == 0 {
+            *room.which.add(1) = 0;
+        }
+        sync_threads();
+        if c < 1 << coarse {
+            let here = *plan.tiles.add(c as usize);
+            if here <= tile && tile < *plan.tiles.add(c as usize + 1) {
+                let start = if c > 0 { *plan.coarse_bins.add(c as usize - 1) } else { 0 };
+                let first = start + (tile - here) * TILE as u32;
+                *room.which = first;
+                *room.which.add(1) = (*plan.coarse_bins.add(c as usize) - first).min(TILE as u32);
+                *room.which.add(2) = c;
+            }
+        }
+        sync_threads();
+        let (first, total, bin) = (*room.which, *room.which.add(1), *room.which.add(2));
+        if total != 0 {
+            let digit = Digit { bits: coarse + fine, shift: 0, mask: (1 << fine) - 1 };
+            let cursor = plan.bins.add((bin << fine) as usize);
+            move_tile(binned.add(first as usize), sorted, cursor, total, digit, room);
         }
     }
 }
 
+// ---- regions ----
+
+/// A part of the table in shared memory, slots counted from its start.
+pub struct Region {
+    pub taken: *mut u64,
+    pub start: u32,
+    pub size: u32,
+    pub first: u32, // of the keys of its bin
+    pub last: u32,
+}
+
+/// How regions divide the table, and the slot that is tried next in one.
+pub trait Regional: Probing {
+    const BUCKET: u32;
+    fn next_in_region(slot: u32, hash: u32) -> u32;
+}
+
+impl Regional for Linear {
+    const BUCKET: u32 = 1;
+
+    #[inline(always)]
+    fn next_in_region(slot: u32, _hash: u32) -> u32 {
+        slot + 1
+    }
+}
+
+impl Regional for Bucket {
+    const BUCKET: u32 = UNIT;
+
+    #[inline(always)]
+    fn next_in_region(slot: u32, hash: u32) -> u32 {
+        let next = (slot + 1) % UNIT;
+        slot / UNIT * UNIT + next + if next == hash % UNIT { UNIT } else { 0 }
+    }
+}
+
+impl Region {
+    /// The region of the block. Hashes of its bin may belong to the slot that the next one starts
+    /// with.
+    #[inline(always)]
+    pub unsafe fn of_block<P: Regional>(
+        taken: *mut u64, bins: *const u32, slots: u32, bits: u32,
+    ) -> Region {
+        let (bin, units) = (block_x(), (slots / P::BUCKET) as u64);
+        let edge = |bin: u32| ((bin as u64) << (32 - bits)).wrapping_mul(units) >> 32;
+        let start = edge(bin) as u32 * P::BUCKET;
+        let size = edge(bin + 1) as u32 * P::BUCKET - start;
+        unsafe {
+            let first = if bin > 0 { *bins.add(bin as usize - 1) } else { 0 };
+            Region { taken, start, size, first, last: *bins.add(bin as usize) }
+        }
+    }
+
+    /// Calls `each` for the slots of this thread.
+    #[inline(always)]
+    pub fn for_slots(&self, mut each: impl FnMut(usize)) {
+        let mut slot = thread_x();
+        while slot < self.size {
+            each(slot as usize);
+            slot += block_size_x();
+        }
+    }
+
+    /// The slot that has the key now, or NONE when there is no room for it.
+    #[inline(always)]
+    pub unsafe fn settle<P: Regional>(&self, key: u64, slots: u32) -> u32 {
+        let hash = first_hash(key);
+        let mut slot = P::first_slot(hash, slots) - self.start;
+        while slot < self.size {
+            let at = unsafe { self.taken.add(slot as usize) };
+            let mut there = unsafe { load_relaxed_shared_u64(at) };
+            if there == EMPTY {
+                there = unsafe { compare_and_swap_shared_u64(at, EMPTY, key) };
+            }
+            if there == EMPTY || there == key {
+                return slot;
+            }
+            slot = P::next_in_region(slot, hash);
+        }
+        NONE
+    }
+}
+
+#[inline(always)]
+pub unsafe fn spill(list: *mut u64, spilled: *mut u32, key: u64) {
+    unsafe { *list.add(atomic_add_u32(spilled, 1) as usize) = key }
+}
+
+// ---- the kernels ----
+
 macro_rules! partition_kernels {
     ($abi:literal) => {
         #[unsafe(no_mangle)]
-        pub unsafe extern $abi fn partition_count(keys: *const u64, bins: *mut u32, n: i32) {
-            unsafe { partition::count(keys, bins, n, shared!(u32, partition::BINS)) }
-        }
-
-        #[unsafe(no_mangle)]
-        pub unsafe extern $abi fn partition_begin(bins: *mut u32) {
-            unsafe { partition::begin(bins, shared!(u32, partition::WARPS)) }
-        }
-
-        #[unsafe(no_mangle)]
-        pub unsafe extern $abi fn partition_move(
-            keys: *const u64, binned: *mut u64, bins: *mut u32, n: i32,
+        pub unsafe extern $abi fn partition_count(
+            keys: *const u64, bins: *mut u32, n: i32, bits: u32,
         ) {
-            let room = partition::Room {
-                tile: shared!(u64, partition::TILE),
-                count: shared!(u32, partition::BINS),
-                start: shared!(u32, partition::BINS),
-                to: shared!(u32, partition::BINS),
-                of_warp: shared!(u32, partition::WARPS),
-            };
-            unsafe { partition::move_tile(keys, binned, bins, n, room) }
+            unsafe { partition::count(keys, bins, n, bits, dynamic() as *mut u32) }
+        }
+
+        #[unsafe(no_mangle)]
+        pub unsafe extern $abi fn partition_begin(
+            bins: *mut u32, coarse_bins: *mut u32, tiles: *mut u32, spilled: *mut u32, n: i32,
+            coarse: u32, fine: u32,
+        ) {
+            let plan = partition::Plan { bins, coarse_bins, tiles, spilled };
+            unsafe { partition::begin(plan, n, coarse, fine, shared!(u32, 32)) }
+        }
+
+        #[unsafe(no_mangle)]
+        pub unsafe extern $abi fn partition_coarse(
+            keys: *const u64, binned: *mut u64, coarse_bins: *mut u32, n: i32, coarse: u32,
+            fine: u32,
+        ) {
+            let room = partition_room!();
+            unsafe { partition::move_coarse(keys, binned, coarse_bins, n, coarse, fine, &room) }
+        }
+
+        #[unsafe(no_mangle)]
+        pub unsafe extern $abi fn partition_fine(
+            binned: *const u64, sorted: *mut u64, bins: *mut u32, coarse_bins: *mut u32,
+            tiles: *mut u32, coarse: u32, fine: u32,
+        ) {
+            let (plan, room) = (
+                partition::Plan { bins, coarse_bins, tiles, spilled: bins },
+                partition_room!(),
+            );
+            unsafe { partition::move_fine(binned, sorted, &plan, coarse, fine, &room) }
+        }
+    };
+}
+
+macro_rules! partition_room {
+    () => {
+        partition::Room {
+            tile: shared!(u64, partition::TILE),
+            count: shared!(u32, partition::MOST),
+            start: shared!(u32, partition::MOST),
+            base: shared!(u32, partition::MOST),
+            of_warp: shared!(u32, partition::MOST / 32),
+            which: shared!(u32, 3),
         }
     };
 }

@@ -418,16 +418,68 @@ macro_rules! shared {
     }};
 }
 
-/// Adds to a value in shared memory; the old one is returned. `at` comes from `shared!`.
+/// `dynamic_shared!(room: T);` once in a file, outside of functions: `room()` is a `*mut T` to the
+/// shared memory whose size the launch says.
+#[macro_export]
+macro_rules! dynamic_shared {
+    ($name:ident: $ty:ty) => {
+        core::arch::global_asm!(".extern .shared .align 16 .b8 dynamic_shared[];");
+
+        #[inline(always)]
+        fn $name() -> *mut $ty {
+            let address: u64;
+            unsafe {
+                core::arch::asm!(
+                    "{{ .reg .u64 at; mov.u64 at, dynamic_shared; cvta.shared.u64 {}, at; }}",
+                    out(reg64) address, options(pure, nomem, nostack));
+            }
+            address as *mut $ty
+        }
+    };
+}
+
+/// The address in shared memory of a pointer that `shared!` gave.
+#[inline(always)]
+fn in_shared<T>(at: *const T) -> u64 {
+    let address: u64;
+    unsafe {
+        asm!("cvta.to.shared.u64 {}, {};", out(reg64) address, in(reg64) at as u64,
+             options(pure, nomem, nostack));
+    }
+    address
+}
+
+/// Adds to a value in shared memory; the old one is returned.
 #[inline(always)]
 pub unsafe fn atomic_add_shared_u32(at: *mut u32, value: u32) -> u32 {
     let old: u32;
     unsafe {
-        asm!("{{ .reg .u64 at; cvta.to.shared.u64 at, {1}; \
-              atom.relaxed.cta.shared.add.u32 {0}, [at], {2}; }}",
-             out(reg32) old, in(reg64) at, in(reg32) value, options(nostack));
+        asm!("atom.relaxed.cta.shared.add.u32 {}, [{}], {};", out(reg32) old,
+             in(reg64) in_shared(at), in(reg32) value, options(nostack));
     }
     old
+}
+
+/// Stores `new` in shared memory when `expected` is there; returns what was there.
+#[inline(always)]
+pub unsafe fn compare_and_swap_shared_u64(at: *mut u64, expected: u64, new: u64) -> u64 {
+    let old: u64;
+    unsafe {
+        asm!("atom.relaxed.cta.shared.cas.b64 {}, [{}], {}, {};", out(reg64) old,
+             in(reg64) in_shared(at), in(reg64) expected, in(reg64) new, options(nostack));
+    }
+    old
+}
+
+/// Of shared memory that others of the block may write.
+#[inline(always)]
+pub unsafe fn load_relaxed_shared_u64(at: *const u64) -> u64 {
+    let value: u64;
+    unsafe {
+        asm!("ld.relaxed.cta.shared.b64 {}, [{}];", out(reg64) value, in(reg64) in_shared(at),
+             options(nostack));
+    }
+    value
 }
 
 // ---- constants ----

@@ -104,29 +104,63 @@ local function judged(ctx)
   return ctx:pass("table", ("%d keys, each once"):format(p.ids))
 end
 
--- Keys in bins by region of the table first, then bin after bin.
-local function partitioned(name, counts)
-  local args = { "binned", "table", "n", "slots" }
-  if counts then table.insert(args, 3, counts) end
+-- Bits of the hash that number the regions: a region of the table fits into shared memory.
+local function region_bits(p)
+  local bits = 6
+  while bits < 16 and p.slots >> bits > 8192 do bits = bits + 1 end
+  return bits
+end
+
+-- Bytes of shared memory of the largest region, `each` a slot.
+local function region_bytes(p, bits, each)
+  local unit = p.probing == "bucket" and 4 or 1
+  return each * unit * ((p.slots // unit >> bits) + 1)
+end
+
+-- Keys sorted by region of the table first, then region after region filled in shared memory.
+local function partitioned(counts)
   return function(p)
-    local tiles = (p.n + 4095) // 4096
-    local last = per_thread(name, 4)(p)[1]
-    last.args = args
+    local tiles, bits = (p.n + 4095) // 4096, region_bits(p)
+    local coarse = (bits + 1) // 2
+    local fine = bits - coarse
+    local fill = { "sorted", "table", "bins", "binned", "spilled", "slots", bits }
+    local rest = { "binned", "spilled", "table", "slots" }
+    if counts then
+      table.insert(fill, 3, counts)
+      table.insert(rest, 4, counts)
+    end
     return {
-      { memset = "bins" },
+      { memset = "bins", bytes = 4 << bits },
       {
-        kernel = "partition_count", grid = math.min(tiles, 1056), block = 256,
-        args = { "keys", "bins", "n" },
+        kernel = "partition_count", grid = math.min((p.n + 8191) // 8192, 264), block = 1024,
+        shared = bits <= 14 and 4 << bits or 0, args = { "keys", "bins", "n", bits },
       },
-      { kernel = "partition_begin", grid = 1, block = 256, args = { "bins" } },
       {
-        kernel = "partition_move", grid = tiles, block = 256,
-        args = { "keys", "binned", "bins", "n" },
+        kernel = "partition_begin", grid = 1, block = 1024,
+        args = { "bins", "coarse_bins", "tiles", "spilled", "n", coarse, fine },
       },
-      last,
+      {
+        kernel = "partition_coarse", grid = tiles, block = 256,
+        args = { "keys", "binned", "coarse_bins", "n", coarse, fine },
+      },
+      {
+        kernel = "partition_fine", grid = tiles + (1 << coarse), block = 256,
+        args = { "binned", "sorted", "bins", "coarse_bins", "tiles", coarse, fine },
+      },
+      {
+        kernel = "fill_" .. p.probing, grid = 1 << bits, block = 512,
+        shared = region_bytes(p, bits, counts and 12 or 8), args = fill,
+      },
+      { kernel = "spilled_" .. p.probing, grid = math.min(132, tiles), block = 256, args = rest },
     }
   end
 end
+
+local PARTITION_SCRATCH = {
+  binned = { dtype = "u64", n = "n" }, sorted = { dtype = "u64", n = "n" },
+  bins = { dtype = "u32", n = 1 << 16 }, coarse_bins = { dtype = "u32", n = 256 },
+  tiles = { dtype = "u32", n = 257 }, spilled = { dtype = "u32", n = 1 },
+}
 
 -- The arms of one language: as the text says, with the levers, with the keys sorted first.
 local function arms(lang, name, counts, prefix)
@@ -142,11 +176,12 @@ local function arms(lang, name, counts, prefix)
   }
   if name == "find" then return list end
   list[3] = {
-    name = prefix and prefix .. "-partitioned" or "partitioned", lang, flight,
-    doc = "flight, with keys sorted by region of the table first",
+    name = prefix and prefix .. "-partitioned" or "partitioned", lang,
+    ("kernels/hash/%s_partitioned.%s"):format(name, extension),
+    doc = "keys sorted by region of the table first, regions filled in shared memory",
     only = { probing = { "linear", "bucket" } },
-    launch = partitioned(name, counts),
-    scratch = { binned = { dtype = "u64", n = "n" }, bins = { dtype = "u32", n = 256 } },
+    launch = partitioned(counts),
+    scratch = PARTITION_SCRATCH,
   }
   return list
 end
