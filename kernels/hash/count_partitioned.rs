@@ -42,7 +42,7 @@ unsafe fn fill<P: Regional>(
     unsafe {
         let region = Region::of_block::<P>(dynamic(), bins, slots, bits);
         let count = region.taken.add(region.size as usize) as *mut u32;
-        region.for_slots(|slot| {
+        for_all(region.size, |slot| {
             *region.taken.add(slot) = EMPTY;
             *count.add(slot) = 0;
         });
@@ -64,7 +64,7 @@ unsafe fn fill<P: Regional>(
         }
         sync_threads();
         let (table, counts) = (table.add(region.start as usize), counts.add(region.start as usize));
-        region.for_slots(|slot| {
+        for_all(region.size, |slot| {
             store_streaming_u64(table.add(slot), *region.taken.add(slot));
             store_streaming_u32(counts.add(slot), *count.add(slot));
         });

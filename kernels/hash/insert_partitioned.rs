@@ -24,7 +24,7 @@ unsafe fn fill<P: Regional>(
 ) {
     unsafe {
         let region = Region::of_block::<P>(dynamic(), bins, slots, bits);
-        region.for_slots(|slot| *region.taken.add(slot) = EMPTY);
+        for_all(region.size, |slot| *region.taken.add(slot) = EMPTY);
         sync_threads();
         let mut tile = region.first;
         while tile < region.last {
@@ -38,7 +38,7 @@ unsafe fn fill<P: Regional>(
         }
         sync_threads();
         let table = table.add(region.start as usize);
-        region.for_slots(|slot| store_streaming_u64(table.add(slot), *region.taken.add(slot)));
+        for_all(region.size, |slot| store_streaming_u64(table.add(slot), *region.taken.add(slot)));
     }
 }
 

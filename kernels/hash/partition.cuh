@@ -12,7 +12,6 @@
 constexpr int kMost = 256;  // bins of one move; as many threads
 constexpr int kItems = 16;  // keys a thread
 constexpr int kTile = kMost * kItems;
-constexpr int kCountShared = 1 << 14;  // bins that are counted in shared memory, if not more
 
 __device__ inline unsigned bin_of(u64 key, int bits) {
   return (unsigned)((u64)first_hash(key) >> (32 - bits));
@@ -37,35 +36,39 @@ __device__ inline unsigned sum_before(unsigned mine) {
 
 // ---- how many, and from where ----
 
-// bins[1 << bits], zero before.
-extern "C" __global__ void __launch_bounds__(1024)
-    partition_count(const u64* keys, unsigned* bins, int n, int bits) {
-  extern __shared__ unsigned count[];
-  int all = 1 << bits;
-  bool shared = all <= kCountShared;
-  for (int b = threadIdx.x; shared && b < all; b += blockDim.x) count[b] = 0;
-  __syncthreads();
+// Adds the keys' bins to `count`, in shared or in global memory.
+__device__ inline void count_bins(const u64* keys, unsigned* count, int n, int bits) {
   constexpr int kAtOnce = 8;
   unsigned step = blockDim.x * kAtOnce;
-  for (u64 tile = (u64)blockIdx.x * step; tile < n; tile += (u64)gridDim.x * step) {
+  for (unsigned tile = blockIdx.x * step; tile < n; tile += gridDim.x * step) {
     u64 key[kAtOnce];
 #pragma unroll
     for (int k = 0; k < kAtOnce; ++k) {
-      u64 i = tile + k * blockDim.x + threadIdx.x;
+      unsigned i = tile + k * blockDim.x + threadIdx.x;
       key[k] = i < n ? __ldcs(&keys[i]) : kEmpty;
     }
 #pragma unroll
-    for (int k = 0; k < kAtOnce; ++k) {
-      if (key[k] == kEmpty) continue;
-      if (shared)
-        atomicAdd(&count[bin_of(key[k], bits)], 1);
-      else
-        atomicAdd(&bins[bin_of(key[k], bits)], 1);
-    }
+    for (int k = 0; k < kAtOnce; ++k)
+      if (key[k] != kEmpty) atomicAdd(&count[bin_of(key[k], bits)], 1);
   }
+}
+
+// bins[1 << bits], zero before, with as many counters in shared memory.
+extern "C" __global__ void __launch_bounds__(1024)
+    partition_count(const u64* keys, unsigned* bins, int n, int bits) {
+  extern __shared__ unsigned count[];
+  for (int b = threadIdx.x; b < 1 << bits; b += blockDim.x) count[b] = 0;
   __syncthreads();
-  for (int b = threadIdx.x; shared && b < all; b += blockDim.x)
+  count_bins(keys, count, n, bits);
+  __syncthreads();
+  for (int b = threadIdx.x; b < 1 << bits; b += blockDim.x)
     if (count[b]) atomicAdd(&bins[b], count[b]);
+}
+
+// The same for more bins than there is shared memory for.
+extern "C" __global__ void __launch_bounds__(1024)
+    partition_count_many(const u64* keys, unsigned* bins, int n, int bits) {
+  count_bins(keys, bins, n, bits);
 }
 
 // One block: each bin's number of keys becomes where it begins, for the coarse bins too; and tiles

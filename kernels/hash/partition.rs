@@ -7,7 +7,6 @@ use gpu::*;
 pub const MOST: usize = 256; // bins of one move; as many threads
 const ITEMS: usize = 16; // keys a thread
 pub const TILE: usize = MOST * ITEMS;
-pub const COUNTED_IN_SHARED: u32 = 1 << 14; // bins, if not more
 const AT_ONCE: u32 = 8; // keys a thread, where they are counted
 
 #[inline(always)]
@@ -19,6 +18,16 @@ fn bin_of(key: u64, bits: u32) -> u32 {
 #[inline(always)]
 pub fn beside(k: usize) -> u32 {
     k as u32 * block_size_x() + thread_x()
+}
+
+/// Calls `each` for what this thread does of `count` things that the block does.
+#[inline(always)]
+pub fn for_all(count: u32, mut each: impl FnMut(usize)) {
+    let mut i = thread_x();
+    while i < count {
+        each(i as usize);
+        i += block_size_x();
+    }
 }
 
 /// The sum of what the threads of the block before this one have. `of_warp`: shared, one a warp.
@@ -48,40 +57,37 @@ unsafe fn sum_before(mine: u32, of_warp: *mut u32) -> u32 {
 
 // ---- how many, and from where ----
 
-/// bins[1 << bits], zero before. `count`: shared, as many, if no more than COUNTED_IN_SHARED.
+/// Calls `add` for the bin of every key.
+#[inline(always)]
+pub unsafe fn for_bins(keys: *const u64, n: i32, bits: u32, mut add: impl FnMut(usize)) {
+    let (n, step) = (n as u32, block_size_x() * AT_ONCE);
+    let mut tile = block_x() * step;
+    while tile < n {
+        let mine = each!(8, k => unsafe { key_at(keys, tile + beside(k), n) });
+        each!(8, k => {
+            if mine[k] != EMPTY {
+                add(bin_of(mine[k], bits) as usize);
+            }
+        });
+        tile += grid_size_x() * step;
+    }
+}
+
+/// bins[1 << bits], zero before. `count`: shared, as many.
 #[inline(always)]
 pub unsafe fn count(keys: *const u64, bins: *mut u32, n: i32, bits: u32, count: *mut u32) {
-    let (all, n, step) = (1 << bits, n as u32, block_size_x() * AT_ONCE);
-    let in_shared = all <= COUNTED_IN_SHARED;
     unsafe {
-        let mut b = thread_x();
-        while in_shared && b < all {
-            *count.add(b as usize) = 0;
-            b += block_size_x();
-        }
+        for_all(1 << bits, |b| *count.add(b) = 0);
         sync_threads();
-        let mut tile = block_x() * step;
-        while tile < n {
-            let mine = each!(8, k => key_at(keys, tile + beside(k), n));
-            each!(8, k => {
-                let bin = bin_of(mine[k], bits) as usize;
-                if mine[k] != EMPTY && in_shared {
-                    atomic_add_shared_u32(count.add(bin), 1);
-                } else if mine[k] != EMPTY {
-                    add_u32(bins.add(bin), 1);
-                }
-            });
-            tile += grid_size_x() * step;
-        }
+        for_bins(keys, n, bits, |b| {
+            atomic_add_shared_u32(count.add(b), 1);
+        });
         sync_threads();
-        let mut b = thread_x();
-        while in_shared && b < all {
-            let here = *count.add(b as usize);
-            if here != 0 {
-                add_u32(bins.add(b as usize), here);
+        for_all(1 << bits, |b| {
+            if *count.add(b) != 0 {
+                add_u32(bins.add(b), *count.add(b));
             }
-            b += block_size_x();
-        }
+        });
     }
 }
 
@@ -291,16 +297,6 @@ impl Region {
         }
     }
 
-    /// Calls `each` for the slots of this thread.
-    #[inline(always)]
-    pub fn for_slots(&self, mut each: impl FnMut(usize)) {
-        let mut slot = thread_x();
-        while slot < self.size {
-            each(slot as usize);
-            slot += block_size_x();
-        }
-    }
-
     /// The slot that has the key now, or NONE when there is no room for it.
     #[inline(always)]
     pub unsafe fn settle<P: Regional>(&self, key: u64, slots: u32) -> u32 {
@@ -335,6 +331,13 @@ macro_rules! partition_kernels {
             keys: *const u64, bins: *mut u32, n: i32, bits: u32,
         ) {
             unsafe { partition::count(keys, bins, n, bits, dynamic() as *mut u32) }
+        }
+
+        #[unsafe(no_mangle)]
+        pub unsafe extern $abi fn partition_count_many(
+            keys: *const u64, bins: *mut u32, n: i32, bits: u32,
+        ) {
+            unsafe { partition::for_bins(keys, n, bits, |b| add_u32(bins.add(b), 1)) }
         }
 
         #[unsafe(no_mangle)]

@@ -117,6 +117,8 @@ local function region_bytes(p, bits, each)
   return each * unit * ((p.slots // unit >> bits) + 1)
 end
 
+local MOST_COUNTED = 14 -- bits of bins that are counted in shared memory
+
 -- Keys sorted by region of the table first, then region after region filled in shared memory.
 local function partitioned(counts)
   return function(p)
@@ -132,8 +134,9 @@ local function partitioned(counts)
     return {
       { memset = "bins", bytes = 4 << bits },
       {
-        kernel = "partition_count", grid = math.min((p.n + 8191) // 8192, 264), block = 1024,
-        shared = bits <= 14 and 4 << bits or 0, args = { "keys", "bins", "n", bits },
+        kernel = bits <= MOST_COUNTED and "partition_count" or "partition_count_many",
+        grid = math.min((p.n + 8191) // 8192, 264), block = 1024,
+        shared = bits <= MOST_COUNTED and 4 << bits or 0, args = { "keys", "bins", "n", bits },
       },
       {
         kernel = "partition_begin", grid = 1, block = 1024,
