@@ -125,6 +125,16 @@ local function reference(p, io)
   return { model = tsdf.reference(p, io).model, table = tables[io.points] }
 end
 
+local function in_every_language(kernel)
+  local impls = {}
+  for language, extension in pairs { cuda = "cu", rust = "rs", triton = "py" } do
+    impls[#impls + 1] = { name = language, language, "kernels/tsdf/regular." .. extension,
+      kernel = kernel }
+  end
+  table.sort(impls, function(a, b) return a.name < b.name end)
+  return impls
+end
+
 local UPDATE = [[
 Add depth points to the voxels along their rays: hash/tsdf_update without its table.
 
@@ -167,9 +177,7 @@ present[place] becomes 1 for every block that a sample touches which counts; the
         items = p.n * (2 * p.steps + 1) }
     end,
     facts = tsdf.facts,
-    impls = {
-      { name = "cuda", "cuda", "kernels/tsdf/regular.cu" },
-    },
+    impls = in_every_language "allocate_regular",
   },
   update {
     name = "hash/tsdf_update_regular",
@@ -181,9 +189,7 @@ samples are left out.]]),
     kernel = ("void update_regular(const float* points, const float* point_weight, "
       .. "const unsigned char* point_color, const int* index, " .. SUMS .. ", " .. WALK
       .. ", float weight_cap)"):format "float inv_trunc, ",
-    impls = {
-      { name = "cuda", "cuda", "kernels/tsdf/regular.cu", kernel = "update_regular" },
-    },
+    impls = in_every_language "update_regular",
   },
   update {
     name = "hash/tsdf_update_dense",
@@ -199,8 +205,6 @@ samples are left out.]]),
     kernel = ("void update_dense(const float* points, const float* point_weight, "
       .. "const unsigned char* point_color, " .. SUMS .. ", " .. WALK
       .. ", float weight_cap)"):format "float inv_trunc, ",
-    impls = {
-      { name = "cuda", "cuda", "kernels/tsdf/regular.cu", kernel = "update_dense" },
-    },
+    impls = in_every_language "update_dense",
   },
 }
