@@ -51,7 +51,8 @@ local function init_of(buffer, init, where)
   elseif math.type(init) == "integer" and init >= 0 and init <= 255 then
     buffer.fill = init
   else
-    core.error("invalid", ("buffer %s: init = %s"):format(buffer.name, tostring(init)),
+    core.error("invalid", ("buffer %s: init = %s"):format(buffer.name,
+      type(init) == "table" and "a table" or tostring(init)),
       "expected 0, a byte, \"empty\" or an array", where)
   end
 end

@@ -121,8 +121,9 @@ local function check_result(result, name, task)
       "expected { ok = true } or { ok = false, reason = ... }", task.where)
   end
   -- A single check, of ctx:compare, pass or fail, is a result, too.
-  if result.detail and not result.checks then result.checks = { result } end
-  return result
+  if not result.detail or result.checks then return result end
+  return { ok = result.ok, verdict = result.verdict, reason = result.reason, facts = result.facts,
+    checks = { { name = result.name, ok = result.ok, detail = result.detail } } }
 end
 
 -- A task that only changes state: a state left as it was means that nothing was written.

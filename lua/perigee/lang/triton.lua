@@ -98,7 +98,11 @@ end
 function triton.map_of(ptx)
   local text = ptx:match("^// triton: ([^\n]*)") or ptx:match("\n// triton: ([^\n]*)")
   local map = text and core.json_decode(text)
-  return type(map) == "table" and map or nil
+  if type(map) ~= "table" then return nil end
+  for _, entry in pairs(map) do
+    if type(entry) ~= "table" then return nil end
+  end
+  return map
 end
 
 return triton
