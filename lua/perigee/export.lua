@@ -67,4 +67,23 @@ function export.fetch(arm, set, poison)
   return merged(early, late)
 end
 
+local FLOOR_US = 50 -- launches and a wait take so much of the host's clock
+local SLOW_GBS = 200 -- where nobody measured what this GPU copies
+
+--- An untimed export that takes longer than what was timed and than reading and writing all that it
+-- may read and write, at half the speed of a copy, has done the work.
+-- @tparam number median_us of the timed plan
+-- @tparam number export_us the least that an export of the same case took
+-- @tparam integer bytes of state, outputs and scratch
+-- @tparam[opt] number copy GB/s, read and written
+-- @treturn table|nil a failure
+function export.too_long(median_us, export_us, bytes, copy)
+  local allowed = median_us + FLOOR_US + 2e-3 * bytes / (copy or SLOW_GBS)
+  if export_us < allowed then return nil end
+  local text = ("the untimed export took %.0f us, what was timed %.0f us: the work was "
+    .. "moved there"):format(export_us, median_us)
+  return { verdict = "cheat", reason = text, findings = { { kind = "slow_export", text = text } },
+    hint = "an export brings what is ready into the task's layout" }
+end
+
 return export

@@ -1,5 +1,6 @@
 -- What people read: units, aligned tables, and the report of made records.
 local lu = require "luaunit"
+local export = require "perigee.export"
 local columns = require "perigee.columns"
 local report = require "perigee.report"
 local task = require "perigee.task"
@@ -95,6 +96,15 @@ function TestReport:test_an_export_is_shown_and_flagged_when_it_is_longer_than_t
   lu.assertEquals(rec.verdict, "passed")
   lu.assertEquals(rec.findings[1].kind, "slow_export")
   lu.assertStrContains(text, "the untimed export took 4000 us, what was timed 30 us")
+end
+
+function TestReport:test_an_export_that_does_the_work_is_a_cheat()
+  lu.assertNil(export.too_long(30, 9, 1 << 20))
+  lu.assertNil(export.too_long(3, 40, 1 << 20)) -- the host's share of a short export is no work
+  lu.assertNil(export.too_long(30, 900, 1 << 31, 4000)) -- 2 GiB take 537 us at this speed
+  local failure = export.too_long(30, 900, 1 << 20, 4000)
+  lu.assertEquals(failure.verdict, "cheat")
+  lu.assertStrContains(failure.reason, "the untimed export took 900 us, what was timed 30 us")
 end
 
 function TestReport:test_timed_rows_have_units_and_a_legend()

@@ -3,7 +3,6 @@
 -- verdict: cheat
 -- reason: the untimed export took
 -- device: clock
--- pending: protocol: slow_export is a finding only
 return {
   scratch = { copy = { dtype = "u64", n = "n" } },
   kernel = "keep",
