@@ -12,7 +12,7 @@ museum.FOLDER = "tests/cheats"
 
 local COMMENT = { cu = "//", ptx = "//", rs = "//", py = "#", lua = "--" }
 local FIELDS = { task = true, verdict = true, reason = true, device = true, gpu = true,
-  pending = true, slow = true }
+  pending = true, slow = true, gains = true }
 local DEVICES = { ["sim"] = true, ["sim:check"] = true, clock = true, gpu = true }
 
 local WORDS = {}
@@ -41,10 +41,13 @@ local function complaint(one)
     if not one[field] then return ("the header has no `%s:`"):format(field) end
   end
   if not WORDS[one.verdict] then return ("'%s' is no verdict"):format(one.verdict) end
-  if one.honest ~= (one.verdict == "passed") then
+  if one.gains and not one.gains:match "^nothing over %S+$" then
+    return "write `gains: nothing over NAME`, of an honest kernel"
+  end
+  if one.honest ~= (one.verdict == "passed") and not one.gains then
     return one.honest and "an honest kernel must pass" or "a cheat must not pass"
   end
-  if not one.honest and not one.reason then
+  if not one.honest and not one.reason and not one.gains then
     return "the header has no `reason:`, a word of the record by which it is the right verdict"
   end
   if not DEVICES[one.device] then return ("'%s' is no device of the museum"):format(one.device) end

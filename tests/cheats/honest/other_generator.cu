@@ -1,0 +1,12 @@
+// Normal numbers by the inverse of the distribution function, from a generator of its own.
+// task: random/normal --set n=1000,4097,20003
+// verdict: passed
+extern "C" __global__ void normal(const unsigned long long* seed, float* y, int n) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i >= n) return;
+  unsigned long long word = *seed + (i + 1) * 0x9e3779b97f4a7c15u;
+  word = (word ^ word >> 30) * 0xbf58476d1ce4e5b9u;
+  word = (word ^ word >> 27) * 0x94d049bb133111ebu;
+  word ^= word >> 31;
+  y[i] = normcdfinvf(((word >> 40) + 0.5f) * 0x1p-24f);
+}

@@ -1,0 +1,8 @@
+-- Blocks that take tickets from a global variable; the last one adds up and puts it back to 0.
+-- task: reduce/sum
+-- verdict: passed
+return {
+  kernel = "void reduce_sum(const float* x, float* y, float* part, int n)",
+  scratch = { part = { dtype = "f32", n = 16 } },
+  launch = { grid = 16, block = 256 },
+}
