@@ -1,5 +1,5 @@
 // Puts the keys that it does not find into the table, a const input, and gives their new place.
-// task: hash/find --set probing=linear
+// task: hash/find --set probing=linear --set n=1000,2048
 // verdict: input_modified
 // reason: table
 extern "C" __global__ void find_linear(const unsigned long long* table,

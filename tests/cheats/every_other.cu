@@ -1,5 +1,5 @@
 // Adds up every other element and doubles the sum: nearly right for random inputs.
-// task: reduce/sum
+// task: reduce/sum --set n=1,255,20003
 // verdict: wrong_result
 // reason: y[0]
 extern "C" __global__ void reduce_sum(const float* x, float* y, int n) {

@@ -1,5 +1,5 @@
 // Right index, wrong type: written as a float.
-// task: reduce/argmax
+// task: reduce/argmax --set n=3,255,4096
 // verdict: wrong_result
 // reason: index[0]
 extern "C" __global__ void reduce_argmax(const float* x, int* index, int n) {

@@ -25,8 +25,8 @@ return {
   pg.task {
     name = "museum/product_tf32",
     doc = [[
-c = a b with a of m x 64, b of 64 x n, single precision; products may be those of tf32, whose factors
-have 11 bits. m is a multiple of 16, n of 8.]],
+c = a b with a of m x 64, b of 64 x n, single precision; products may be those of tf32, whose
+factors have 11 bits. m is a multiple of 16, n of 8.]],
     params = {
       m = { default = 1024, check = { 16, 48, 64 }, sim = 64, min = 16 },
       n = { default = 1024, check = { 8, 24, 64 }, sim = 64, min = 8 },
