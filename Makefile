@@ -29,7 +29,7 @@ LUA_CFLAGS := -I/usr/include/lua5.4
 ALL_CFLAGS = -std=c11 -D_GNU_SOURCE -DPG_VERSION='"$(VERSION)"' $(WARN) -ffp-contract=off \
              -fvisibility=hidden -fPIC -pthread $(LUA_CFLAGS) $(CFLAGS) $(SAN)
 # Static where Debian ships archives, so that `make dist` runs on a machine with nothing but a driver.
-ARCHIVES = -l:liblua5.4.a -l:libjansson.a -l:libmd.a -l:libsqlite3.a
+ARCHIVES = -l:liblua5.4.a -l:libjansson.a -l:libmd.a -l:libsqlite3.a -l:libseccomp.a
 LIBS = $(ARCHIVES) -lm -ldl -lpthread
 
 # host/sim/vec_*.c: hot loops, compiled once per instruction set from the same source. PG_ISA is the bare word

@@ -1,287 +1,118 @@
-/* The filter is a list of what is denied: a GPU's driver may use what no allow-list foresees. Calls
- * that take a pointer cannot be judged by it, so clone3 "does not exist": the C library then uses
- * clone, whose flags are in a register. */
+/* The filter, made by libseccomp, is a list of what is denied: a GPU's driver may use what no
+ * allow-list foresees. Calls that take a pointer cannot be judged by it, so clone3 "does not
+ * exist": the C library then uses clone, whose flags are in a register. */
 #include "seccomp.h"
 
 #include <errno.h>
-#include <linux/audit.h>
-#include <linux/filter.h>
-#include <linux/seccomp.h>
 #include <sched.h>
+#include <seccomp.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/prctl.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
-#if defined __x86_64__
-#define ARCHITECTURE AUDIT_ARCH_X86_64
-#elif defined __aarch64__
-#define ARCHITECTURE AUDIT_ARCH_AARCH64
-#else
-#define ARCHITECTURE 0
-#endif
+/* Newer than the oldest libseccomp; the number is that of every architecture. */
+enum { FCHMODAT2 = 452 };
 
-/* Newer than some headers; the numbers are those of every architecture. */
-enum {
-  NR_PIDFD_SEND_SIGNAL = 424,
-  NR_IO_URING_SETUP,
-  NR_IO_URING_ENTER,
-  NR_IO_URING_REGISTER,
-  NR_OPEN_TREE,
-  NR_MOVE_MOUNT,
-  NR_FSOPEN,
-  NR_FSCONFIG,
-  NR_FSMOUNT,
-  NR_FSPICK,
-  NR_PIDFD_OPEN,
-  NR_CLONE3,
-  NR_PIDFD_GETFD = 438,
-  NR_PROCESS_MADVISE = 440,
-  NR_MOUNT_SETATTR = 442,
-  NR_QUOTACTL_FD = 443,
-  NR_PROCESS_MRELEASE = 448,
-  NR_FCHMODAT2 = 452
-};
-
-static const unsigned short denied[] = {
+static const int denied[] = {
     /* the network; what comes by the inherited socket needs none of these */
-    __NR_socket,
-    __NR_connect,
-    __NR_bind,
-    __NR_listen,
-    __NR_accept,
-    __NR_accept4,
-    NR_IO_URING_SETUP,
-    NR_IO_URING_ENTER,
-    NR_IO_URING_REGISTER,
+    SCMP_SYS(socket), SCMP_SYS(connect), SCMP_SYS(bind), SCMP_SYS(listen), SCMP_SYS(accept),
+    SCMP_SYS(accept4), SCMP_SYS(io_uring_setup), SCMP_SYS(io_uring_enter),
+    SCMP_SYS(io_uring_register),
 /* other processes */
 #ifndef __SANITIZE_ADDRESS__ /* whose search for leaks needs a tracer */
-    __NR_ptrace,
+    SCMP_SYS(ptrace),
 #endif
-    __NR_process_vm_readv,
-    __NR_process_vm_writev,
-    __NR_kcmp,
-    NR_PROCESS_MADVISE,
-    NR_PROCESS_MRELEASE,
-    NR_PIDFD_OPEN,
-    NR_PIDFD_GETFD,
-    NR_PIDFD_SEND_SIGNAL,
-    __NR_tkill,
-    __NR_rt_sigqueueinfo,
-    __NR_rt_tgsigqueueinfo,
-    __NR_migrate_pages,
+    SCMP_SYS(process_vm_readv), SCMP_SYS(process_vm_writev), SCMP_SYS(process_madvise),
+    SCMP_SYS(process_mrelease), SCMP_SYS(kcmp), SCMP_SYS(pidfd_open), SCMP_SYS(pidfd_getfd),
+    SCMP_SYS(pidfd_send_signal), SCMP_SYS(tkill), SCMP_SYS(rt_sigqueueinfo),
+    SCMP_SYS(rt_tgsigqueueinfo), SCMP_SYS(migrate_pages),
     /* leaving what holds this process: its group, its identity, its namespaces */
-    __NR_setpgid,
-    __NR_setsid,
-    __NR_setuid,
-    __NR_setgid,
-    __NR_setreuid,
-    __NR_setregid,
-    __NR_setresuid,
-    __NR_setresgid,
-    __NR_setfsuid,
-    __NR_setfsgid,
-    __NR_setgroups,
-    __NR_capset,
-    __NR_personality,
-    __NR_unshare,
-    __NR_setns,
-    __NR_chroot,
-    __NR_pivot_root,
+    SCMP_SYS(setpgid), SCMP_SYS(setsid), SCMP_SYS(setuid), SCMP_SYS(setgid), SCMP_SYS(setreuid),
+    SCMP_SYS(setregid), SCMP_SYS(setresuid), SCMP_SYS(setresgid), SCMP_SYS(setfsuid),
+    SCMP_SYS(setfsgid), SCMP_SYS(setgroups), SCMP_SYS(capset), SCMP_SYS(personality),
+    SCMP_SYS(unshare), SCMP_SYS(setns), SCMP_SYS(chroot), SCMP_SYS(pivot_root), SCMP_SYS(setrlimit),
     /* memory that outlives a process and that the next candidate could read */
-    __NR_shmget,
-    __NR_shmat,
-    __NR_msgget,
-    __NR_semget,
-    __NR_mq_open,
-    __NR_add_key,
-    __NR_request_key,
-    __NR_keyctl,
+    SCMP_SYS(shmget), SCMP_SYS(shmat), SCMP_SYS(msgget), SCMP_SYS(semget), SCMP_SYS(mq_open),
+    SCMP_SYS(add_key), SCMP_SYS(request_key), SCMP_SYS(keyctl),
     /* files beyond the reach of Landlock */
-    __NR_fchmod,
-    __NR_fchmodat,
-    NR_FCHMODAT2,
-    __NR_fchown,
-    __NR_fchownat,
-    __NR_setxattr,
-    __NR_lsetxattr,
-    __NR_fsetxattr,
-    __NR_removexattr,
-    __NR_lremovexattr,
-    __NR_fremovexattr,
-    __NR_name_to_handle_at,
-    __NR_open_by_handle_at,
-    __NR_fanotify_init,
-    __NR_quotactl,
-    NR_QUOTACTL_FD,
-    __NR_mount,
-    __NR_umount2,
-    NR_OPEN_TREE,
-    NR_MOVE_MOUNT,
-    NR_FSOPEN,
-    NR_FSCONFIG,
-    NR_FSMOUNT,
-    NR_FSPICK,
-    NR_MOUNT_SETATTR,
-    __NR_swapon,
-    __NR_swapoff,
-    __NR_acct,
+    SCMP_SYS(chmod), SCMP_SYS(fchmod), SCMP_SYS(fchmodat), FCHMODAT2, SCMP_SYS(chown),
+    SCMP_SYS(lchown), SCMP_SYS(fchown), SCMP_SYS(fchownat), SCMP_SYS(setxattr), SCMP_SYS(lsetxattr),
+    SCMP_SYS(fsetxattr), SCMP_SYS(removexattr), SCMP_SYS(lremovexattr), SCMP_SYS(fremovexattr),
+    SCMP_SYS(name_to_handle_at), SCMP_SYS(open_by_handle_at), SCMP_SYS(fanotify_init),
+    SCMP_SYS(quotactl), SCMP_SYS(quotactl_fd), SCMP_SYS(mount), SCMP_SYS(umount2),
+    SCMP_SYS(open_tree), SCMP_SYS(move_mount), SCMP_SYS(fsopen), SCMP_SYS(fsconfig),
+    SCMP_SYS(fsmount), SCMP_SYS(fspick), SCMP_SYS(mount_setattr), SCMP_SYS(swapon),
+    SCMP_SYS(swapoff), SCMP_SYS(acct),
     /* the kernel */
-    __NR_bpf,
-    __NR_perf_event_open,
-    __NR_userfaultfd,
-    __NR_init_module,
-    __NR_finit_module,
-    __NR_delete_module,
-    __NR_kexec_load,
-    __NR_reboot,
-    __NR_syslog,
-    __NR_settimeofday,
-    __NR_clock_settime,
-    __NR_adjtimex,
-    __NR_clock_adjtime,
-    __NR_sethostname,
-    __NR_setdomainname,
-    __NR_vhangup,
-#ifdef __x86_64__
-    __NR_chmod,
-    __NR_chown,
-    __NR_lchown,
-    __NR_setrlimit,
-    __NR_iopl,
-    __NR_ioperm,
-    __NR_modify_ldt,
-    __NR_kexec_file_load,
-#endif
-};
+    SCMP_SYS(bpf), SCMP_SYS(perf_event_open), SCMP_SYS(userfaultfd), SCMP_SYS(init_module),
+    SCMP_SYS(finit_module), SCMP_SYS(delete_module), SCMP_SYS(kexec_load),
+    SCMP_SYS(kexec_file_load), SCMP_SYS(reboot), SCMP_SYS(syslog), SCMP_SYS(settimeofday),
+    SCMP_SYS(clock_settime), SCMP_SYS(adjtimex), SCMP_SYS(clock_adjtime), SCMP_SYS(sethostname),
+    SCMP_SYS(setdomainname), SCMP_SYS(vhangup), SCMP_SYS(iopl), SCMP_SYS(ioperm),
+    SCMP_SYS(modify_ldt)};
 
-static const unsigned short programs[] = {
-    __NR_execve,
-    __NR_execveat,
-#ifdef __x86_64__
-    __NR_fork,
-    __NR_vfork,
-#endif
-};
+static const int programs[] = {SCMP_SYS(execve), SCMP_SYS(execveat), SCMP_SYS(fork),
+                               SCMP_SYS(vfork)};
 
-enum {
-  COUNT = sizeof denied / sizeof *denied + sizeof programs / sizeof *programs,
-  ROOM = 2 * COUNT + 64,
-  NAMESPACES = CLONE_NEWNS | CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWNET | CLONE_NEWIPC |
-               CLONE_NEWUTS | CLONE_NEWCGROUP
-};
+static const int namespaces[] = {CLONE_NEWNS,  CLONE_NEWUSER, CLONE_NEWPID,   CLONE_NEWNET,
+                                 CLONE_NEWIPC, CLONE_NEWUTS,  CLONE_NEWCGROUP};
 
-typedef struct filter {
-  struct sock_filter code[ROOM];
-  unsigned short used;
-} filter;
+#define COUNT(list) (sizeof(list) / sizeof *(list))
 
-/* ---- writing it ---- */
-
-static void add(filter *f, unsigned code, uint32_t k, unsigned yes, unsigned no) {
-  f->code[f->used++] = (struct sock_filter){(uint16_t)code, (uint8_t)yes, (uint8_t)no, k};
+/* A call that this architecture lacks cannot be made, so a rule that is refused is no loss: its
+ * number is negative then. */
+static void deny(scmp_filter_ctx filter, const int *calls, size_t count) {
+  for (size_t i = 0; i < count; i++)
+    if (calls[i] >= 0) seccomp_rule_add(filter, SCMP_ACT_ERRNO(EPERM), calls[i], 0);
 }
 
-static void load(filter *f, size_t offset) {
-  add(f, BPF_LD | BPF_W | BPF_ABS, (uint32_t)offset, 0, 0);
+/* An int fills the low half of its argument; the rest of the register means nothing. */
+static bool deny_when(scmp_filter_ctx filter, int call, struct scmp_arg_cmp test) {
+  return seccomp_rule_add_array(filter, SCMP_ACT_ERRNO(EPERM), call, 1, &test) == 0;
 }
 
-static void give(filter *f, uint32_t verdict) {
-  add(f, BPF_RET | BPF_K, verdict, 0, 0);
-}
-
-static void deny(filter *f, uint32_t number, uint32_t verdict) {
-  add(f, BPF_JMP | BPF_JEQ | BPF_K, number, 0, 1);
-  give(f, verdict);
-}
-
-/* The low half of an argument: all that int and pid_t fill. */
-static size_t argument(int i) {
-  return offsetof(struct seccomp_data, args) + sizeof(uint64_t) * (size_t)i;
-}
-
-/* `number` is allowed when its first argument passes `test` against k, else denied. */
-static void allow_if(filter *f, uint32_t number, int index, unsigned test, uint32_t k) {
-  add(f, BPF_JMP | BPF_JEQ | BPF_K, number, 0, 4);
-  load(f, argument(index));
-  add(f, BPF_JMP | test | BPF_K, k, 1, 0);
-  give(f, SECCOMP_RET_ERRNO | EPERM);
-  give(f, SECCOMP_RET_ALLOW);
-}
-
-static void deny_if(filter *f, uint32_t number, int index, unsigned test, uint32_t k) {
-  add(f, BPF_JMP | BPF_JEQ | BPF_K, number, 0, 4);
-  load(f, argument(index));
-  add(f, BPF_JMP | test | BPF_K, k, 0, 1);
-  give(f, SECCOMP_RET_ERRNO | EPERM);
-  give(f, SECCOMP_RET_ALLOW);
-}
-
-/* The same for a pointer that must be NULL, both halves of it. */
-static void allow_if_null(filter *f, uint32_t number, int index) {
-  add(f, BPF_JMP | BPF_JEQ | BPF_K, number, 0, 6);
-  load(f, argument(index));
-  add(f, BPF_JMP | BPF_JEQ | BPF_K, 0, 0, 2);
-  load(f, argument(index) + sizeof(uint32_t));
-  add(f, BPF_JMP | BPF_JEQ | BPF_K, 0, 1, 0);
-  give(f, SECCOMP_RET_ERRNO | EPERM);
-  give(f, SECCOMP_RET_ALLOW);
-}
-
-/* Calls made for another architecture have other numbers. */
-static void add_head(filter *f) {
-  load(f, offsetof(struct seccomp_data, arch));
-  add(f, BPF_JMP | BPF_JEQ | BPF_K, ARCHITECTURE, 1, 0);
-  give(f, SECCOMP_RET_KILL_PROCESS);
-  load(f, offsetof(struct seccomp_data, nr));
-#ifdef __x86_64__
-  enum { X32 = 0x40000000 };
-  add(f, BPF_JMP | BPF_JGE | BPF_K, X32, 0, 1);
-  give(f, SECCOMP_RET_ERRNO | ENOSYS);
-#endif
-}
-
-/* Signals to itself only: abort() needs that. In a program that starts others "itself" has no
- * number to compare with; there signals stay inside by Landlock's scope or are not sent at all. */
-static void add_signals(filter *f, pg_seccomp_kind kind, bool scoped) {
-  if (kind == PG_SECCOMP_ALONE) {
-    allow_if(f, __NR_kill, 0, BPF_JEQ, (uint32_t)getpid());
-    allow_if(f, __NR_tgkill, 0, BPF_JEQ, (uint32_t)getpid());
-  } else if (!scoped) {
-    deny(f, __NR_kill, SECCOMP_RET_ERRNO | EPERM);
-  }
+static bool deny_flag(scmp_filter_ctx filter, int call, uint64_t flag, bool set) {
+  return deny_when(filter, call, SCMP_A0(SCMP_CMP_MASKED_EQ, flag, set ? flag : 0));
 }
 
 /* Threads are made, and, where programs may be started, processes in the same namespaces. */
-static void add_clone(filter *f, pg_seccomp_kind kind) {
-  deny(f, NR_CLONE3, SECCOMP_RET_ERRNO | ENOSYS);
+static bool limit_clone(scmp_filter_ctx filter, pg_seccomp_kind kind) {
+  bool done = seccomp_rule_add(filter, SCMP_ACT_ERRNO(ENOSYS), SCMP_SYS(clone3), 0) == 0;
 #ifdef __SANITIZE_ADDRESS__
   kind = PG_SECCOMP_PROGRAMS;
 #endif
   if (kind == PG_SECCOMP_ALONE)
-    allow_if(f, __NR_clone, 0, BPF_JSET, CLONE_THREAD);
-  else
-    deny_if(f, __NR_clone, 0, BPF_JSET, NAMESPACES);
+    return done && deny_flag(filter, SCMP_SYS(clone), CLONE_THREAD, false);
+  for (size_t i = 0; i < COUNT(namespaces); i++)
+    done = done && deny_flag(filter, SCMP_SYS(clone), (uint64_t)namespaces[i], true);
+  return done;
 }
 
-static void write_filter(filter *f, pg_seccomp_kind kind, bool signals) {
-  add_head(f);
-  for (size_t i = 0; i < sizeof denied / sizeof *denied; i++)
-    deny(f, denied[i], SECCOMP_RET_ERRNO | EPERM);
-  for (size_t i = 0; kind == PG_SECCOMP_ALONE && i < sizeof programs / sizeof *programs; i++)
-    deny(f, programs[i], SECCOMP_RET_ERRNO | EPERM);
-  add_clone(f, kind);
-  deny_if(f, __NR_prctl, 0, BPF_JEQ, PR_SET_PDEATHSIG);
-  allow_if_null(f, __NR_prlimit64, 2); /* limits may be read */
-  add_signals(f, kind, signals);
-  give(f, SECCOMP_RET_ALLOW);
+/* Signals to itself only: abort() needs that. In a program that starts others "itself" has no
+ * number to compare with; there signals stay inside by Landlock's scope or are not sent at all. */
+static bool limit_signals(scmp_filter_ctx filter, pg_seccomp_kind kind, bool scoped) {
+  scmp_datum_t self = (scmp_datum_t)getpid();
+  if (kind == PG_SECCOMP_ALONE)
+    return deny_when(filter, SCMP_SYS(kill), SCMP_A0(SCMP_CMP_NE, self)) &&
+           deny_when(filter, SCMP_SYS(tgkill), SCMP_A0(SCMP_CMP_NE, self));
+  return scoped || seccomp_rule_add(filter, SCMP_ACT_ERRNO(EPERM), SCMP_SYS(kill), 0) == 0;
+}
+
+static bool add_rules(scmp_filter_ctx filter, pg_seccomp_kind kind, bool signals) {
+  deny(filter, denied, COUNT(denied));
+  if (kind == PG_SECCOMP_ALONE) deny(filter, programs, COUNT(programs));
+  return limit_clone(filter, kind) && limit_signals(filter, kind, signals) &&
+         deny_when(filter, SCMP_SYS(prctl),
+                   SCMP_A0(SCMP_CMP_MASKED_EQ, UINT32_MAX, PR_SET_PDEATHSIG)) &&
+         deny_when(filter, SCMP_SYS(prlimit64), SCMP_A2(SCMP_CMP_NE, 0)); /* they may be read */
 }
 
 bool pg_seccomp_enforce(pg_seccomp_kind kind, bool signals) {
-  filter f = {.used = 0};
-  if (ARCHITECTURE == 0) return false;
-  write_filter(&f, kind, signals);
-  const struct sock_fprog program = {f.used, f.code};
-  return prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program, 0, 0) == 0;
+  scmp_filter_ctx filter = seccomp_init(SCMP_ACT_ALLOW);
+  bool held = filter &&
+              seccomp_attr_set(filter, SCMP_FLTATR_ACT_BADARCH, SCMP_ACT_KILL_PROCESS) == 0 &&
+              add_rules(filter, kind, signals) && seccomp_load(filter) == 0;
+  if (filter) seccomp_release(filter);
+  return held;
 }

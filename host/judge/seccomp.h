@@ -12,7 +12,7 @@ typedef enum pg_seccomp_kind {
 
 /* From now on what is denied fails with EPERM; needs no_new_privs. `signals`: Landlock keeps
  * signals inside, so kill(2) needs no rule of its own. False when the kernel has no seccomp
- * filters, or this architecture no table. */
+ * filters. */
 bool pg_seccomp_enforce(pg_seccomp_kind kind, bool signals);
 
 #endif
