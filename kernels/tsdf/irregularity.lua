@@ -64,9 +64,11 @@ local function run_suite()
   local results = suite.results()
   local skip = recall(results)
   local json <close> = options.json and opened(options.json, options.resume and "a" or "w") or nil
-  local plan = suite.plan { stages = suite.words(options.stage), cells = suite.words(options.cell),
+  local figures = options.published and report.published() or nil
+  local plan = suite.plan { stages = suite.words(options.stage or figures and "allocate,update"),
+    cells = suite.words(options.cell) or figures and figures.cells,
     impls = suite.words(options.impl), controls = options.controls,
-    set = options.published and { compat = "published" } or nil }
+    set = figures and { compat = "published" } }
   local left_out = suite.run(plan, {
     device = options.count and "sim:profile" or options.device, seed = options.seed,
     passes = options.count and 1 or options.passes or 3, budget = options.budget, skip = skip,
@@ -75,7 +77,7 @@ local function run_suite()
     if json then json:write(pg.json.encode(record), "\n") end
   end)
   if options.count then report.counters(results) else
-    report.times(results, options.published and report.published() or nil)
+    report.times(results, figures)
   end
   if left_out > 0 then print(left_out .. " cells of passes did not fit into the budget") end
   if options.csv then report.times_csv(results, options.csv) end

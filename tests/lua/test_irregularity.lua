@@ -82,6 +82,49 @@ function TestSuite.test_what_does_not_fit_into_the_budget_is_said()
   lu.assertStrContains(text, "did not fit into the budget")
 end
 
+-- Records of a GPU that is not here: what tables and charts make of them.
+local function made_up(path)
+  local lines = {}
+  local function add(pass, cell, arm, us, lost)
+    lines[#lines + 1] = core.json_encode {
+      stage = "allocate", pass = pass, cell = cell, impl = arm,
+      verdict = lost and "wrong_result" or "passed", time = us and { median_us = us } or nil,
+      facts = { blocks = cell == "base" and 1160 or 18160 },
+      reason = lost and ("no lost block: block (1, 2, 3) is missing; and %d more"):format(lost - 1),
+    }
+  end
+  for pass = 1, 3 do
+    for i, cell in ipairs { "base", "r-2.0", "load-0.5", "load-0.95" } do
+      add(pass, cell, "cuda", 10 * i)
+      add(pass, cell, "rust", 10 * i * (1 + 0.1 * pass))
+      local lost = cell == "load-0.95" and 42 or nil
+      add(pass, cell, "triton-published", not lost and 200 * i or nil, lost)
+    end
+  end
+  core.write_file(path, table.concat(lines, "\n") .. "\n")
+end
+
+function TestSuite.test_tables_and_charts_of_what_is_known()
+  local json, bin = folder .. "/known.jsonl", folder .. "/bin"
+  made_up(json)
+  core.mkdir_all(bin)
+  core.write_file(bin .. "/gnuplot", ("#!/bin/sh\nexec cat >>'%s/plots'\n"):format(folder))
+  assert(os.execute(("chmod +x '%s/gnuplot'"):format(bin)))
+  local pipe <close> = io.popen(("PATH='%s':$PATH '%s' '%s' --resume --json '%s' --device sim "
+    .. "--stage allocate --cell base,r-2.0,load-0.5,load-0.95 --impl rust,triton-published "
+    .. "--charts '%s/charts' 2>&1"):format(bin, BINARY, SCRIPT, json, folder))
+  local text = pipe:read "a"
+  lu.assertStrMatches(text, ".*\nallocate  r%-2%.0 +rust +24%.00 us  1%.20 %(1%.10 %.%. 1%.30%) "
+    .. "+of cuda.*")
+  lu.assertStrMatches(text, ".*load%-0%.95  triton%-published  wrong_result .*no lost block.*")
+  local plots = core.read_file(folder .. "/plots")
+  lu.assertStrContains(plots, '\nx "rust" "triton-published"\nbase 1.2 20\nr-2.0 1.2 20\n')
+  lu.assertStrContains(plots, '\nx "cuda" "rust" "triton-published"\n1160 10 12 200\n'
+    .. "18160 20 24 400\n")
+  lu.assertStrContains(plots, "$lost << EOD\nx \"cuda\" \"rust\" \"triton-published\"\n"
+    .. "0.5 NaN NaN NaN\n0.95 NaN NaN 42\n")
+end
+
 function TestSuite.test_bad_options_are_refused()
   local text, status = suite "--stage nowhere"
   lu.assertEquals(status, 2)
@@ -168,6 +211,16 @@ function TestCauses.test_counts_explain_times_that_follow_from_them()
   local agreement = causes.agreement(list, 2)
   lu.assertEquals(agreement.cells, 3)
   lu.assertTrue(agreement.worst < 0.01, agreement.worst)
+end
+
+function TestCauses.test_counters_beside_those_of_hardware()
+  local list = {}
+  for k = 1, 3 do
+    list[k] = { samples = 100, counters = { global_load_sectors = 100 * k,
+      warp_instructions = 50 }, ncu = { global_load_sectors = 100, warp_instructions = 0.5 } }
+  end
+  lu.assertEquals(causes.against_hardware(list), { { name = "load sectors", typical = 2.0,
+    least = 1.0, most = 3.0 } })
 end
 
 function TestCauses.test_the_command()

@@ -137,4 +137,26 @@ function causes.agreement(list, floor)
   return result
 end
 
+--- How the simulator's counters compare with those of hardware, over all variants that have both.
+-- @tparam table list of variants {counters, ncu, samples}
+-- @treturn table list of {name, typical, least, most}: simulator / hardware
+function causes.against_hardware(list)
+  local result = {}
+  for _, name in ipairs { "warp_instructions", "global_load_sectors", "global_atomic_sectors",
+    "global_store_sectors" } do
+    local ratios = {}
+    for _, one in ipairs(list) do
+      local ours, theirs = one.counters and one.counters[name], one.ncu and one.ncu[name]
+      local counts = ours and theirs and theirs > one.samples / 100 -- a few are noise
+      if counts then ratios[#ratios + 1] = ours / theirs end
+    end
+    if #ratios > 0 then
+      local typical = median(ratios)
+      result[#result + 1] = { name = (name:gsub("global_", ""):gsub("_", " ")), typical = typical,
+        least = ratios[1], most = ratios[#ratios] }
+    end
+  end
+  return result
+end
+
 return causes

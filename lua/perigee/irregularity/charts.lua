@@ -9,13 +9,16 @@ local charts = {}
 
 local SIZE = "set terminal svg size 900,380 font 'sans,11' background '#ffffff'\n"
 
--- Columns of a data block: x labels, then a value or NaN for each series.
-local function block(labels, series, value)
-  local lines = { "$data << EOD", '"" "' .. table.concat(series, '" "') .. '"' }
+-- A data block: x labels, which are numbers or words, then a value or NaN for each series.
+local function block(name, labels, series, value)
+  local lines = { name .. " << EOD", 'x "' .. table.concat(series, '" "') .. '"' }
   for _, label in ipairs(labels) do
     local cells = {}
-    for i, name in ipairs(series) do cells[i] = tostring(value(label, name) or "NaN") end
-    lines[#lines + 1] = ('"%s" %s'):format(label, table.concat(cells, " "))
+    for i, one in ipairs(series) do
+      local number = value(label, one)
+      cells[i] = number and ("%.4g"):format(number) or "NaN"
+    end
+    lines[#lines + 1] = ("%s %s"):format(label, table.concat(cells, " "))
   end
   lines[#lines + 1] = "EOD\n"
   return table.concat(lines, "\n")
@@ -51,10 +54,10 @@ local function ratios(results, folder, stage)
   if #cells == 0 then return end
   plot(("%s/ratio-%s.svg"):format(folder, stage), ([[
 set title '%s: time against CUDA C++ with the same levers'
-set style data histograms; set style fill solid; set logscale y 2; set grid y
+set style data histograms; set style fill solid; set logscale y 2; set yrange [0.5:]; set grid y
 set xtics rotate by -40; set key outside; set ylabel 'times as long'
 %splot for [i=2:%d] $data using i:xtic(1) title columnheader(i)
-]]):format(stage, block(cells, arms, function(cell, arm)
+]]):format(stage, block("$data", cells, arms, function(cell, arm)
     local one = results:find(stage, cell, arm)
     return one and (suite.ratio(one, results:peer(one)))
   end), #arms + 1))
@@ -83,18 +86,18 @@ local function work(results, folder, stage)
 set title '%s: the same points on larger spheres'
 set logscale xy; set grid; set key outside; set xlabel 'blocks'; set ylabel 'us'
 %splot for [i=2:%d] $data using 1:i with linespoints title columnheader(i)
-]]):format(stage, block(labels, arms, function(label, arm)
+]]):format(stage, block("$data", labels, arms, function(label, arm)
     local one = results:find(stage, of[label], arm)
     return one and suite.time(one)
   end), #arms + 1))
 end
 
--- The blocks that a record says are lost; 0 when it passed.
+-- The blocks that the gate says are lost: it names the first and counts the others.
 local function lost(one)
   local _, record = next(one.passes)
-  if record.verdict == "passed" then return 0 end
-  return tonumber((record.reason or ""):match "(%d+) blocks? .-lost"
-    or (record.reason or ""):match "and (%d+) more") or nil
+  local reason = record.reason or ""
+  if not reason:find("no lost block", 1, true) then return nil end
+  return 1 + (tonumber(reason:match "and (%d+) more") or 0)
 end
 
 -- Time and lost blocks against the load of the table.
@@ -102,16 +105,15 @@ local function load(results, folder, stage)
   local function wanted(one) return one.stage == stage and one.cell:match "^load%-" ~= nil end
   local cells, arms = names(results, "cell", wanted), names(results, "arm", wanted)
   if #cells < 2 then return end
-  local function data(name, value)
-    return (block(cells, arms, value):gsub("%$data", name):gsub('"load%-([%d.]+)"', "%1"))
-  end
-  local text = data("$times", function(cell, arm)
-    local one = results:find(stage, cell, arm)
+  local loads = {}
+  for i, cell in ipairs(cells) do loads[i] = cell:match "^load%-(.*)" end
+  local function of(load_factor, arm) return results:find(stage, "load-" .. load_factor, arm) end
+  local text = block("$times", loads, arms, function(load_factor, arm)
+    local one = of(load_factor, arm)
     return one and suite.time(one)
-  end) .. data("$lost", function(cell, arm)
-    local one = results:find(stage, cell, arm)
-    local count = one and lost(one)
-    return count and count > 0 and count or nil
+  end) .. block("$lost", loads, arms, function(load_factor, arm)
+    local one = of(load_factor, arm)
+    return one and lost(one)
   end)
   plot(("%s/load-%s.svg"):format(folder, stage), ([[
 set title '%s: the load of the table (crosses: blocks lost, right axis)'

@@ -35,13 +35,18 @@ end
 
 -- ---- times ----
 
---- Figures of arXiv 2608.08287 and their re-measurement: "cell arm stage" -> microseconds.
+--- What was measured on an H200 with the harness of arXiv 2608.08287: "cell arm stage" ->
+-- microseconds; `cells`, the names of its cells.
 function report.published()
-  local figures = {}
+  local figures, seen = { cells = {} }, {}
   local text = core.read_file(core.home .. "/kernels/tsdf/published.csv") or ""
   for line in text:gmatch "[^\n]+" do
     local gpu, cell, arm, stage, us = line:match "^([^,]+),([^,]+),([^,]+),([^,]+),([%d.]+)$"
-    if gpu == "h200" then figures[("%s %s %s"):format(cell, arm, stage)] = tonumber(us) end
+    if gpu == "h200" then
+      figures[("%s %s %s"):format(cell, arm, stage)] = tonumber(us)
+      if not seen[cell] then table.insert(figures.cells, cell) end
+      seen[cell] = true
+    end
   end
   return figures
 end
@@ -242,6 +247,15 @@ function report.agreement(stage, agreement, model)
     end
   end
   print(("  us for a million: %s; launch %.2f us"):format(table.concat(parts, ", "), model.floor))
+end
+
+--- Print how the simulator's counters compare with those of hardware.
+function report.hardware(list)
+  local parts = {}
+  for i, one in ipairs(list) do
+    parts[i] = ("%s %.2f (%.2f .. %.2f)"):format(one.name, one.typical, one.least, one.most)
+  end
+  if #parts > 0 then print("simulator / hardware: " .. table.concat(parts, ", ")) end
 end
 
 --- The causes as CSV.

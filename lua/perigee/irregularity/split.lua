@@ -31,6 +31,15 @@ local function scene_of(cell, options, purpose)
   return ablations.scene(cell, { purpose = purpose, seed = options.seed })
 end
 
+-- All variants of which something was found.
+local function everything(found)
+  local list = {}
+  for _, one in ipairs(found) do
+    for _, variant in pairs(one.found) do list[#list + 1] = variant end
+  end
+  return list
+end
+
 -- Call `visit` with each stage and each of its variants.
 local function each(options, visit)
   for _, stage in ipairs(options.stages) do
@@ -45,7 +54,8 @@ local function found_of(found, cell, stage, key, samples)
     found[name] = { stage = stage, cell = cell, found = {} }
     table.insert(found, found[name])
   end
-  local one = found[name].found[key] or { cell = cell, kernel = key, samples = samples }
+  local one = found[name].found[key] or { stage = stage, cell = cell, kernel = key,
+    samples = samples }
   found[name].found[key] = one
   return one
 end
@@ -163,12 +173,10 @@ end
 -- ---- the command ----
 
 local function write_found(found, json)
-  for _, one in ipairs(found) do
-    for _, variant in pairs(one.found) do
-      json:write(core.json_encode { variant_of = one.stage, cell = one.cell, key = variant.kernel,
-        us = variant.us, low_us = variant.low, high_us = variant.high, samples = variant.samples,
-        counters = variant.counters, ncu = variant.ncu }, "\n")
-    end
+  for _, variant in ipairs(everything(found)) do
+    json:write(core.json_encode { variant_of = variant.stage, cell = variant.cell,
+      key = variant.kernel, us = variant.us, low_us = variant.low, high_us = variant.high,
+      samples = variant.samples, counters = variant.counters, ncu = variant.ncu }, "\n")
   end
 end
 
@@ -221,6 +229,7 @@ function split.run(options)
   for _, stage in ipairs(how.stages) do
     if agreements[stage] then report.agreement(stage, agreements[stage], models[stage]) end
   end
+  report.hardware(causes.against_hardware(everything(found)))
   if why then print("hardware counters: " .. why) end
   if json then write_found(found, json) end
   if how.csv then report.causes_csv(found, how.csv) end
