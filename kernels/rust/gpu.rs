@@ -146,10 +146,16 @@ pub fn match_any_u32(members: u32, value: u32) -> u32 {
     unsafe { match_any_b32(members, value) }
 }
 
-/// The lowest lane of a mask; 32 when it is empty.
+/// The lowest lane of a mask; u32::MAX when it is empty. Without a branch, which LLVM makes of
+/// trailing_zeros.
 #[inline(always)]
 pub fn first_lane(mask: u32) -> u32 {
-    mask.trailing_zeros()
+    let lane: u32;
+    unsafe {
+        asm!("bfind.shiftamt.u32 {}, {};", out(reg32) lane, in(reg32) mask.reverse_bits(),
+             options(pure, nomem, nostack));
+    }
+    lane
 }
 
 macro_rules! shuffle {

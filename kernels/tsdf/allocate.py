@@ -1,60 +1,78 @@
 """Stage "allocate" in Triton: see allocate.cu for the algorithm.
 
 `allocate` is what the language can do: a program is one warp, its lanes probe together until all
-have found or inserted their block, and a compare-and-swap is made only when some lane saw an empty
-entry. atomic_cas takes no mask: lanes that must not take part compare with a value that no entry
-has. `allocate_published` is the published program (arXiv 2608.08287): a fixed number of probes,
-acquire-release atomics for every lane in every probe, those of idle lanes on a scratch slot. A chain
+have found or inserted their block. atomic_cas takes no mask, so empty entries are taken one after
+the other, each with one scalar compare-and-swap for all lanes that want it: the lever that CUDA C++
+has by __match_any_sync. `allocate_published` is the published program (arXiv 2608.08287): a
+fixed number of probes, acquire-release atomics for every lane in every probe, those of idle lanes on a scratch slot. A chain
 longer than its probes loses the block.
 """
 
 import triton
 import triton.language as tl
 
-from tsdf import EMPTY, DROPPED, any_of, block_hash, block_key, ray_to, signed_distance, voxel_of
+from tsdf import EMPTY, DROPPED, block_hash, block_key, ray_to, signed_distance, voxel_of
 
 LAUNCH = {
     "allocate": {"num_warps": 1, "grid": "ceil_div(n, 32)"},
     "allocate_published": {"num_warps": 4, "grid": "ceil_div(n, 128)"},
 }
 
-NEVER = tl.constexpr(-3)  # a key that no entry has
+# What next_act says besides lanes.
+PROBING = tl.constexpr(1 << 20)
+DONE = tl.constexpr(1 << 21)
 
 
 @triton.jit
-def publish(table, coord, block_count, drop_count, capacity, slot, x, y, z, won):
-    """The winners of empty entries give them blocks, as far as the pool goes."""
-    one = tl.full(won.shape, 1, tl.int32)
-    place = tl.atomic_add(block_count + 0 * one, one, mask=won, sem="relaxed")
-    fits = won & (place < capacity)
-    block = tl.where(place < capacity, place, DROPPED)
-    at = table.to(tl.pointer_type(tl.int32)) + 4 * slot.to(tl.int64) + 2
-    tl.store(at, block, mask=won)
-    tl.store(coord + 3 * place, x, mask=fits)
-    tl.store(coord + 3 * place + 1, y, mask=fits)
-    tl.store(coord + 3 * place + 2, z, mask=fits)
-    tl.atomic_add(drop_count + 0 * one, one.to(tl.uint64), mask=won & (place >= capacity), sem="relaxed")
+def publish(table, coord, block_count, drop_count, capacity, slot, x, y, z):
+    """The winner of an empty entry gives it a block, as far as the pool goes. All are scalars."""
+    place = tl.atomic_add(block_count, 1, sem="relaxed")
+    at = table.to(tl.pointer_type(tl.int32)) + 4 * slot + 2
+    if place < capacity:
+        tl.store(at, place)
+        tl.store(coord + 3 * place, x)
+        tl.store(coord + 3 * place + 1, y)
+        tl.store(coord + 3 * place + 2, z)
+    else:
+        tl.store(at, DROPPED)
+        tl.atomic_add(drop_count, 1, sem="relaxed")
+
+
+@triton.jit
+def next_act(asks, seen, key, lane):
+    """What the warp does next, by one vote: the lowest lane that saw an empty entry; PROBING when
+    there is none but some lane still looks for its key; else DONE."""
+    asks = asks & (seen != key)
+    return tl.min(tl.where(asks & (seen == EMPTY), lane, tl.where(asks, PROBING, DONE)), 0)
 
 
 @triton.jit
 def insert(table, coord, block_count, drop_count, table_mask, capacity, x, y, z, asks):
+    lane = tl.arange(0, asks.shape[0])
     key = block_key(x, y, z)
-    slot = block_hash(x, y, z) & table_mask
+    slot = (block_hash(x, y, z) & table_mask).to(tl.int32)
     left = table_mask + 1
-    # Nearly every lane finds its block at once: one vote then ends the matter.
-    seen = tl.load(table + 2 * slot.to(tl.int64), mask=asks, other=0)
-    asks = asks & (seen != key)
-    while any_of(asks) & (left > 0):
-        empty = asks & (seen == EMPTY)
-        if any_of(empty):
-            at = table + 2 * slot.to(tl.int64)
-            old = tl.atomic_cas(at, tl.where(empty, EMPTY, NEVER).to(tl.int64), key, sem="relaxed")
-            won = empty & (old == EMPTY)
-            publish(table, coord, block_count, drop_count, capacity, slot, x, y, z, won)
-            asks = asks & ~(empty & ((old == EMPTY) | (old == key)))
-        slot = (slot + 1) & table_mask
-        seen = tl.load(table + 2 * slot.to(tl.int64), mask=asks, other=0)
+    seen = tl.load(table + 2 * slot, mask=asks, other=0)
+    act = next_act(asks, seen, key, lane)
+    while (act < DONE) & (left > 0):
+        # Empty entries: one after the other, each with one scalar compare-and-swap for all lanes.
+        while act < PROBING:
+            here = lane == act
+            bx = tl.sum(tl.where(here, x, 0), 0)
+            by = tl.sum(tl.where(here, y, 0), 0)
+            bz = tl.sum(tl.where(here, z, 0), 0)
+            at = tl.sum(tl.where(here, slot, 0), 0)
+            wanted = block_key(bx, by, bz)
+            old = tl.atomic_cas(table + 2 * at, tl.full((), EMPTY, tl.int64), wanted, sem="relaxed")
+            if old == EMPTY:
+                publish(table, coord, block_count, drop_count, capacity, at, bx, by, bz)
+                old = wanted
+            seen = tl.where(slot == at, old, seen)
+            act = next_act(asks, seen, key, lane)
         asks = asks & (seen != key)
+        slot = (slot + 1) & table_mask.to(tl.int32)
+        seen = tl.load(table + 2 * slot, mask=asks, other=0)
+        act = next_act(asks, seen, key, lane)
         left -= 1
 
 

@@ -23,10 +23,11 @@ pub unsafe extern "ptx-kernel" fn allocate(
     let pool = Pool { table, mask: table_mask, coord, block_count, drop_count, capacity };
     unsafe {
         let ray = ray_to(points, i, cam);
-        for s in -steps..=steps {
+        for s in -steps..steps + 1 {
             let sample = sample_at(&ray, s, cam, grid);
             if sample.sdf >= -trunc {
-                find_or_insert::<false>(&pool, sample.block());
+                let block = sample.block();
+                find_or_insert::<false>(&pool, block_key(block), block);
             }
         }
     }
@@ -45,18 +46,19 @@ pub unsafe extern "ptx-kernel" fn allocate_ray(
     unsafe {
         // Lanes past the end walk the last ray but never ask: the warp's votes need all of them.
         let ray = ray_to(points, if i < n as u32 { i } else { n as u32 - 1 }, cam);
-        let (first, last) = span_of(steps);
+        let (first, end) = span_of(steps);
+        let lane = lane();
         let mut previous = EMPTY;
-        for s in first..=last {
+        for s in first..end {
             let sample = sample_at(&ray, s, cam, grid);
             let block = sample.block();
             let key = block_key(block);
-            let asks = i < n as u32 && sample.sdf >= -trunc && key != previous;
+            let asks = (i < n as u32) & (sample.sdf >= -trunc) & (key != previous);
             let asking = ballot(FULL_WARP, asks);
             if asks {
                 previous = key;
-                if lane() == first_lane(match_any_u64(asking, key as u64)) {
-                    find_or_insert::<true>(&pool, block);
+                if lane == first_lane(match_any_u64(asking, key as u64)) {
+                    find_or_insert::<true>(&pool, key, block);
                 }
             }
             sync_warp(FULL_WARP);

@@ -28,12 +28,13 @@ pub unsafe extern "ptx-kernel" fn fuse(
     unsafe {
         let ray = ray_to(points, i, cam);
         let seen = observation_of(point_weight, point_color, i);
-        for s in -steps..=steps {
+        for s in -steps..steps + 1 {
             let sample = sample_at(&ray, s, cam, grid);
             if sample.sdf < -trunc {
                 continue;
             }
-            let block = find_or_insert::<false>(&pool, sample.block());
+            let at = sample.block();
+            let block = find_or_insert::<false>(&pool, block_key(at), at);
             if block >= 0 {
                 voxels.add_sample(block, &sample, &seen, inv_trunc, weight_cap);
             }
@@ -51,6 +52,7 @@ pub unsafe extern "ptx-kernel" fn fuse_ray(
 ) {
     let i = global_x();
     let own = if i < n as u32 { i } else { n as u32 - 1 }; // lanes past the end neither ask nor add
+    let lane = lane();
     let cam = Vec3 { x: cam_x, y: cam_y, z: cam_z };
     let grid = Grid { voxel, inv_voxel, trunc };
     let pool = Pool { table, mask: table_mask, coord, block_count, drop_count, capacity };
@@ -59,18 +61,18 @@ pub unsafe extern "ptx-kernel" fn fuse_ray(
         let ray = ray_to(points, own, cam);
         let seen = observation_of(point_weight, point_color, own);
         let (mut previous, mut block) = (EMPTY, DROPPED);
-        for s in -steps..=steps {
+        for s in -steps..steps + 1 {
             let sample = sample_at(&ray, s, cam, grid);
             let key = block_key(sample.block());
-            let adds = i < n as u32 && sample.sdf >= -trunc;
-            let asks = adds && key != previous;
+            let adds = (i < n as u32) & (sample.sdf >= -trunc);
+            let asks = adds & (key != previous);
             let asking = ballot(FULL_WARP, asks);
             if asks {
                 previous = key;
                 let same = match_any_u64(asking, key as u64);
                 let leader = first_lane(same);
-                if lane() == leader {
-                    block = find_or_insert::<true>(&pool, sample.block());
+                if lane == leader {
+                    block = find_or_insert::<true>(&pool, key, sample.block());
                 }
                 block = shuffle(same, block as u32, leader) as i32;
             }

@@ -42,7 +42,8 @@ impl Near for ByHash {
         let (x, y, z) = offset_of(t);
         unsafe {
             let at = self.coord.add(3 * block as usize);
-            find(self.table, self.mask, (*at + x, *at.add(1) + y, *at.add(2) + z))
+            let block = (*at + x, *at.add(1) + y, *at.add(2) + z);
+            find(self.table, self.mask, block_key(block), block)
         }
     }
 }

@@ -80,15 +80,15 @@ pub fn sample_at(ray: &Ray, s: i32, cam: Vec3, grid: Grid) -> Sample {
     Sample { x, y, z, sdf: ray.length - norm(dx, dy, dz) }
 }
 
-/// First and last sample that one thread takes: all of its ray, or a part of them when the grid has
-/// several rows.
+/// The samples that one thread takes, first and end: all of its ray, or a part of them when the grid
+/// has several rows.
 #[inline(always)]
 pub fn span_of(steps: i32) -> (i32, i32) {
     let (samples, rows) = (2 * steps + 1, grid_size_y());
     unsafe { core::hint::assert_unchecked(rows > 0) }; // or the division would check
     let each = ((samples as u32 + rows - 1) / rows) as i32;
     let first = block_y() as i32 * each - steps;
-    (first, if first + each - 1 < steps { first + each - 1 } else { steps })
+    (first, (first + each).min(steps + 1))
 }
 
 impl Sample {
@@ -176,33 +176,40 @@ unsafe fn publish<const EARLY: bool>(
     }
 }
 
-/// The block of these block coordinates, inserted when it is new; DROPPED when it got none.
+/// The block of these block coordinates, whose key is `key`, inserted when it is new; DROPPED when it
+/// got none. As in tsdf.cuh the inner loop has one exit, where lanes meet again.
 #[inline(always)]
-pub unsafe fn find_or_insert<const EARLY: bool>(pool: &Pool, at: (i32, i32, i32)) -> i32 {
-    let key = block_key(at);
+pub unsafe fn find_or_insert<const EARLY: bool>(
+    pool: &Pool,
+    key: i64,
+    at: (i32, i32, i32),
+) -> i32 {
     let mut slot = block_hash(at) & pool.mask;
     let mut left = pool.mask.wrapping_add(1); // entries not yet seen
     unsafe {
         while left > 0 {
             let (mut seen, mut block) = load_entry(pool.table.add(slot as usize));
-            while seen != key && seen != EMPTY {
-                left -= 1;
-                if left == 0 {
-                    return DROPPED;
-                }
+            let mut other = (seen != key) & (seen != EMPTY);
+            left -= other as u32;
+            while other & (left > 0) {
                 slot = (slot + 1) & pool.mask;
                 (seen, block) = load_entry(pool.table.add(slot as usize));
+                other = (seen != key) & (seen != EMPTY);
+                left -= other as u32;
+            }
+            if left == 0 {
+                break;
             }
             let entry = pool.table.add(slot as usize);
             let word = &raw mut (*entry).key as *mut u64;
             if seen == key {
                 return if block != PENDING { block } else { wait_for_block(&raw const (*entry).block) };
             }
-            let other = compare_and_swap_u64(word, EMPTY as u64, key as u64) as i64;
-            if other == EMPTY {
+            let old = compare_and_swap_u64(word, EMPTY as u64, key as u64) as i64;
+            if old == EMPTY {
                 return publish::<EARLY>(pool, entry, at);
             }
-            if other == key {
+            if old == key {
                 return wait_for_block(&raw const (*entry).block);
             }
             slot = (slot + 1) & pool.mask;
@@ -214,20 +221,20 @@ pub unsafe fn find_or_insert<const EARLY: bool>(pool: &Pool, at: (i32, i32, i32)
 
 /// The same for a table that nobody writes.
 #[inline(always)]
-pub unsafe fn find(table: *const Entry, mask: u32, at: (i32, i32, i32)) -> i32 {
-    let key = block_key(at);
+pub unsafe fn find(table: *const Entry, mask: u32, key: i64, at: (i32, i32, i32)) -> i32 {
     let mut slot = block_hash(at) & mask;
-    for _ in 0..=mask {
-        let (seen, block) = unsafe { load_entry(table.add(slot as usize)) };
-        if seen == key {
-            return block;
+    let mut left = mask; // entries not yet seen, but for this one
+    loop {
+        let (seen, block) = unsafe { load_constant_u64x2(table.add(slot as usize) as *const u64) };
+        if seen == key as u64 {
+            return block as i32;
         }
-        if seen == EMPTY {
-            break;
+        if seen == EMPTY as u64 || left == 0 {
+            return DROPPED;
         }
         slot = (slot + 1) & mask;
+        left -= 1;
     }
-    DROPPED
 }
 
 // ---- the voxels ----

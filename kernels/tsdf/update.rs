@@ -25,12 +25,12 @@ pub unsafe extern "ptx-kernel" fn update(
     unsafe {
         let ray = ray_to(points, i, cam);
         let seen = observation_of(point_weight, point_color, i);
-        for s in -steps..=steps {
+        for s in -steps..steps + 1 {
             let sample = sample_at(&ray, s, cam, grid);
             if sample.sdf < -trunc {
                 continue;
             }
-            let block = find(table, table_mask, sample.block());
+            let block = find(table, table_mask, block_key(sample.block()), sample.block());
             if block >= 0 {
                 voxels.add_sample(block, &sample, &seen, inv_trunc, weight_cap);
             }
@@ -57,7 +57,7 @@ pub unsafe extern "ptx-kernel" fn update_ray(
         let ray = ray_to(points, i, cam);
         let seen = observation_of(point_weight, point_color, i);
         let (mut previous, mut block) = (EMPTY, DROPPED);
-        for s in -steps..=steps {
+        for s in -steps..steps + 1 {
             let sample = sample_at(&ray, s, cam, grid);
             if sample.sdf < -trunc {
                 continue;
@@ -65,7 +65,7 @@ pub unsafe extern "ptx-kernel" fn update_ray(
             let key = block_key(sample.block());
             if key != previous {
                 previous = key;
-                block = find(table, table_mask, sample.block());
+                block = find(table, table_mask, key, sample.block());
             }
             if block >= 0 {
                 voxels.add_sample(block, &sample, &seen, inv_trunc, weight_cap);
@@ -78,12 +78,13 @@ pub unsafe extern "ptx-kernel" fn update_ray(
 /// the sums, what the others hold is void. All lanes of the warp take part, those without a group
 /// with 0. In each round every second lane of a group hands its sum to the one before it.
 #[inline(always)]
-fn sum_of_group(same: u32, tsdf: &mut f32, seen: &mut Observation) {
-    let below = (1u32 << lane()) - 1;
-    let mut above = same & !below & !(1 << lane()); // partners in higher lanes
+fn sum_of_group(same: u32, lane: u32, tsdf: &mut f32, seen: &mut Observation) {
+    let below = (1u32 << lane) - 1;
+    let mut above = same & !below & !(1 << lane); // partners in higher lanes
     let mut rank = (same & below).count_ones(); // place within the group
     while any(FULL_WARP, above != 0) {
-        let from = if above != 0 { first_lane(above) } else { lane() };
+        let next = first_lane(above);
+        let from = if above != 0 { next } else { lane };
         let t = shuffle_f32(FULL_WARP, *tsdf, from);
         let w = shuffle_f32(FULL_WARP, seen.weight, from);
         let r = shuffle_f32(FULL_WARP, seen.r, from);
@@ -111,6 +112,7 @@ pub unsafe extern "ptx-kernel" fn update_warp(
 ) {
     let i = global_x();
     let own = if i < n as u32 { i } else { n as u32 - 1 }; // lanes past the end never add
+    let lane = lane();
     let cam = Vec3 { x: cam_x, y: cam_y, z: cam_z };
     let grid = Grid { voxel, inv_voxel, trunc };
     let voxels = Voxels { tsdf, weight, r, g, b };
@@ -118,14 +120,14 @@ pub unsafe extern "ptx-kernel" fn update_warp(
         let ray = ray_to(points, own, cam);
         let observed = observation_of(point_weight, point_color, own);
         let (mut previous, mut block) = (EMPTY, DROPPED);
-        let (first, last) = span_of(steps);
-        for s in first..=last {
+        let (first, end) = span_of(steps);
+        for s in first..end {
             let sample = sample_at(&ray, s, cam, grid);
-            let mut adds = i < n as u32 && sample.sdf >= -trunc;
+            let mut adds = (i < n as u32) & (sample.sdf >= -trunc);
             let key = block_key(sample.block());
             if adds && key != previous {
                 previous = key;
-                block = find(table, table_mask, sample.block());
+                block = find(table, table_mask, key, sample.block());
             }
             let at = voxel_index(block, &sample);
             adds = adds && block >= 0 && !voxels.is_full(at, weight_cap);
@@ -133,8 +135,8 @@ pub unsafe extern "ptx-kernel" fn update_warp(
             let same = if adds { match_any_u32(adding, at as u32) } else { 0 };
             let mut sum = clamped(sample.sdf, inv_trunc) * observed.weight;
             let mut seen = observed;
-            sum_of_group(same, &mut sum, &mut seen);
-            if adds && lane() == first_lane(same) {
+            sum_of_group(same, lane, &mut sum, &mut seen);
+            if adds & (lane == first_lane(same)) {
                 voxels.add(at, sum, &seen);
             }
         }

@@ -9,7 +9,7 @@ local worker = require "perigee.worker"
 
 local rust = {}
 
-local DEADLINE_S = 120
+local DEADLINE_S = 300 -- core alone takes 20 on two idle cores
 local TARGET = "nvptx64-nvidia-cuda"
 -- MIR's JumpThreading copies calls into branches without regard to what exchanges between lanes.
 -- Panics become traps on the spot: no text, no handler, no call that nobody links.
@@ -81,31 +81,46 @@ local function find(process)
   return nil, reason
 end
 
--- Compile core, its builtins and the device crate into `folder`.
-local function build(process, tools, folder)
-  local function crate(name, source, sources, ...)
-    return run(process, command(tools.rustc, FLAGS, "-Ctarget-cpu=" .. CORE_ARCH, "--crate-type",
-      "rlib", "--cap-lints", "allow", "--crate-name", name, "-o", ("%s/lib%s.rlib"):format(folder,
-      name), { ... }, source), sources)
-  end
-  local extern = { "--extern", ("core=%s/libcore.rlib"):format(folder), "-L", folder }
-  local ok, e = crate("core", tools.library .. "/core/src/lib.rs", nil,
+-- Compile one crate into `folder`.
+local function crate(process, tools, folder, name, source, sources, ...)
+  return run(process, command(tools.rustc, FLAGS, "-Ctarget-cpu=" .. CORE_ARCH, "--crate-type",
+    "rlib", "--cap-lints", "allow", "--crate-name", name, "-o", ("%s/lib%s.rlib"):format(folder,
+    name), { ... }, source), sources)
+end
+
+local function build_core(process, tools, folder)
+  local ok, e = crate(process, tools, folder, "core", tools.library .. "/core/src/lib.rs", nil,
     "--remap-path-prefix", tools.library .. "/core/src=core")
-  if ok then
-    ok, e = crate("compiler_builtins", "builtins.rs", { ["builtins.rs"] = BUILTINS },
-      table.unpack(extern))
-  end
-  if ok then
-    ok, e = crate("gpu", "gpu.rs", { ["gpu.rs"] = rust.device_crate() }, table.unpack(extern))
-  end
-  return ok, e
+  if not ok then return nil, e end
+  return crate(process, tools, folder, "compiler_builtins", "builtins.rs",
+    { ["builtins.rs"] = BUILTINS }, "--extern", ("core=%s/libcore.rlib"):format(folder), "-L",
+    folder)
+end
+
+local function build_gpu(process, tools, folder)
+  return crate(process, tools, folder, "gpu", "gpu.rs", { ["gpu.rs"] = rust.device_crate() },
+    "--extern", ("core=%s/libcore.rlib"):format(tools.core), "-L", tools.core)
+end
+
+-- The folder of what `build` makes, in the cache under a digest of `key`; or nil and an error
+-- table.
+local function cached(cache, key, product, build, process, tools)
+  local folder = files.join(cache, core.sha256(key):sub(1, 16))
+  if files.is_file(files.join(folder, product)) then return folder end
+  local fresh = ("%s.%d"):format(folder, core.getpid())
+  local ok, e = core.mkdir_all(fresh)
+  if ok then ok, e = build(process, tools, fresh) end
+  if not ok then return nil, e end
+  os.rename(fresh, folder) -- somebody else may have been faster; then theirs is as good
+  return folder
 end
 
 local ready -- the toolchain of this process, once found
 
 --- The toolchain, its libraries built if need be (20 s, once for each version).
 -- @tparam[opt] function progress called with a text before something long
--- @treturn table {rustc, version, folder}; or nil and an error table "environment"
+-- @treturn table {rustc, version, core, gpu = folders of the libraries}; or nil and an error table
+--   "environment"
 function rust.toolchain(progress)
   if ready then return ready end
   local process = worker.start "compiler"
@@ -116,17 +131,16 @@ function rust.toolchain(progress)
       .. "library", hint = "set PERIGEE_CACHE to a folder" }
   end
   if tools then
-    tools.folder = files.join(cache, core.sha256(table.concat({ tools.id, rust.device_crate(),
-      BUILTINS, table.concat(FLAGS, " ") }, "\0")):sub(1, 16))
-    if not files.is_file(tools.folder .. "/libgpu.rlib") then
+    local key = table.concat({ tools.id, BUILTINS, table.concat(FLAGS, " ") }, "\0")
+    tools.core, e = cached(cache, key, "libcompiler_builtins.rlib", function(...)
       if progress then progress("compiling Rust's core library for GPUs, once") end
-      local fresh = ("%s.%d"):format(tools.folder, core.getpid())
-      local ok
-      ok, e = core.mkdir_all(fresh)
-      if ok then ok, e = build(process, tools, fresh) end
-      -- Somebody else may have been faster; then theirs is as good.
-      if ok then os.rename(fresh, tools.folder) else tools = nil end
+      return build_core(...)
+    end, process, tools)
+    if tools.core then
+      tools.gpu, e = cached(cache, key .. "\0" .. rust.device_crate(), "libgpu.rlib", build_gpu,
+        process, tools)
     end
+    tools = tools.gpu and tools
   end
   process:kill()
   ready = tools
@@ -170,11 +184,12 @@ function rust.tool(request, arch, progress)
   end
   return {
     op = "tool", files = sources,
-    toolchain = core.json_array { tools.sysroot, tools.folder, files.dirname(tools.rustc) },
+    toolchain = core.json_array { tools.sysroot, tools.core, tools.gpu,
+      files.dirname(tools.rustc) },
     argv = command(tools.rustc, FLAGS, "-Ctarget-cpu=" .. arch:gsub("^compute_", "sm_"),
       "-Cdebuginfo=line-directives-only", "--crate-type", "rlib", "--crate-name", "kernel",
-      "--emit", "asm=-", "--extern", ("core=%s/libcore.rlib"):format(tools.folder),
-      "--extern", ("gpu=%s/libgpu.rlib"):format(tools.folder), "-L", tools.folder, settings,
+      "--emit", "asm=-", "--extern", ("core=%s/libcore.rlib"):format(tools.core),
+      "--extern", ("gpu=%s/libgpu.rlib"):format(tools.gpu), "-L", tools.core, settings,
       files.basename(request.path)),
   }
 end
