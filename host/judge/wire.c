@@ -19,9 +19,9 @@ static int wait_ms(double deadline) {
   return ms < 1e9 ? (int)ms : 1000000000;
 }
 
-bool pg_wire_readable(int socket) {
+bool pg_wire_readable(int socket, double until) {
   struct pollfd p = {.fd = socket, .events = POLLIN};
-  return poll(&p, 1, 0) > 0;
+  return poll(&p, 1, wait_ms(until)) > 0;
 }
 
 static pg_code wait_for(int socket, short events, double deadline, pg_error *error) {

@@ -12,8 +12,9 @@
 
 enum { PG_WIRE_MAX = 64 << 20 }; /* longest message, bytes */
 
-/* Whether something (a message, the other side's end) is there to be received now. */
-bool pg_wire_readable(int socket);
+/* Whether something (a message, the other side's end) is there to be received, now or until then.
+ */
+bool pg_wire_readable(int socket, double until);
 
 /* Send `text`, with descriptor `pass` unless that is -1.
  * PG_RANGE: too long, nothing was sent; PG_TIMEOUT: the deadline passed; PG_IO: the other side is

@@ -19,8 +19,10 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "../available.h"
 #include "sandbox.h"
 #include "tool.h"
+#include "watch.h"
 #include "wire.h"
 
 enum { CAUSE_MAX = 256 };
@@ -29,6 +31,7 @@ static const double share_deadline_s = 30;
 static const double dying_s = 2; /* a closed socket means that the process is ending */
 static const double killed_s =
     30; /* a driver takes its time to clean up after a GPU that was busy */
+static const double watch_s = 0.1;   /* between two looks at its memory */
 static const double arriving_s = 30; /* a reply that has begun in time may finish */
 
 struct pg_worker {
@@ -38,7 +41,8 @@ struct pg_worker {
   pg_shared *shared;
   bool posted; /* a request is under way, with */
   double deadline_s, deadline;
-  pg_error failed; /* why its post failed; code PG_OK if it did not */
+  pg_error failed;    /* why its post failed; code PG_OK if it did not */
+  size_t memory_most; /* bytes; it is killed above */
   char sandbox[PG_SANDBOX_MAX];
   char cause[CAUSE_MAX];
 };
@@ -168,7 +172,16 @@ static pg_code take_hello(pg_worker *w, const char *reply, pg_error *error) {
                              text);
   }
   json_decref(root);
+  if (pg_memory_of(w->pid) > 0)
+    snprintf(w->sandbox + used, sizeof w->sandbox - used, "%smemory-watch", used ? " " : "");
   return code;
+}
+
+/* A runner leaves some memory to the machine; no compiler of one kernel needs what a bomb takes. */
+static size_t memory_most(pg_worker_kind kind) {
+  const size_t compiler = (size_t)3 << 30;
+  size_t most = pg_available_memory() / 4 * 3;
+  return kind == PG_KIND_COMPILER && most > compiler ? compiler : most;
 }
 
 static pg_code start(pg_worker *w, pg_error *error) {
@@ -203,6 +216,7 @@ pg_code pg_worker_spawn(const char *role, pg_worker **out, pg_error *error) {
   if (!w) return pg_fail(error, PG_MEMORY, "no memory for a worker");
   snprintf(w->role, sizeof w->role, "%s", role);
   w->socket = -1;
+  w->memory_most = memory_most(pg_worker_kind_of(role));
   pg_code code = start(w, error);
   if (code)
     pg_worker_free(w);
@@ -245,14 +259,31 @@ static pg_code post(pg_worker *w, const char *request, int pass, double deadline
   return PG_OK;
 }
 
+/* Wait for the reply or the deadline, with an eye on memory; false when the worker was killed for
+ * it. */
+static bool within_memory(pg_worker *w) {
+  char why[CAUSE_MAX];
+  for (double now = pg_now(); now < w->deadline; now = pg_now()) {
+    if (pg_wire_readable(w->socket, fmin(w->deadline, now + watch_s))) return true;
+    size_t used = pg_memory_of(w->pid);
+    if (used <= w->memory_most) continue;
+    snprintf(why, sizeof why, "was killed: it used %.3g GiB of memory, and may have %.3g GiB",
+             (double)used / 0x1p30, (double)w->memory_most / 0x1p30);
+    end(w, why);
+    return false;
+  }
+  return true;
+}
+
 static pg_code take(pg_worker *w, char **reply, pg_error *error) {
   size_t bytes;
   *reply = NULL;
   if (!w->posted) return pg_fail(error, PG_INVALID, "no request is under way: post one first");
   w->posted = false;
   if (w->pid <= 0) return crashed(w, error);
+  if (!within_memory(w)) return crashed(w, error);
   /* The judge may have been busy elsewhere: what has arrived by now counts as in time. */
-  if (pg_now() > w->deadline && pg_wire_readable(w->socket)) w->deadline = pg_now() + arriving_s;
+  if (pg_now() > w->deadline && pg_wire_readable(w->socket, 0)) w->deadline = pg_now() + arriving_s;
   pg_code code = pg_wire_receive(w->socket, reply, &bytes, NULL, w->deadline, error);
   return code ? wire_failed(w, code, error) : PG_OK;
 }
@@ -316,6 +347,10 @@ void *pg_worker_memory(pg_worker *worker, size_t *bytes) {
 
 pg_shared *pg_worker_shared(pg_worker *worker) {
   return worker->shared;
+}
+
+void pg_worker_limit_memory(pg_worker *worker, size_t bytes) {
+  worker->memory_most = bytes;
 }
 
 int pg_worker_pid(const pg_worker *worker) {

@@ -31,6 +31,10 @@ void *pg_worker_memory(pg_worker *worker, size_t *bytes);
 /* The same as a counted mapping, borrowed; NULL before pg_worker_share. Retain it to outlive the
  * worker or the next pg_worker_share. */
 pg_shared *pg_worker_shared(pg_worker *worker);
+/* Bytes that the process and what it starts may hold while a reply is waited for; above, it is
+ * killed (PG_CRASHED says so). Without a call: 3 GiB for a compiler, for others three quarters of
+ * what was available when it started. */
+void pg_worker_limit_memory(pg_worker *worker, size_t bytes);
 /* Process id; 0 once it has ended. */
 int pg_worker_pid(const pg_worker *worker);
 /* Restrictions that the process obtained, as a list separated by spaces: "own-group no-new-privs

@@ -177,6 +177,16 @@ static void fake_hang(fake *f, const uint8_t *params) {
   for (;;) sleep(1000);
 }
 
+/* eat(int mebibytes): holds them for a moment */
+static void fake_eat(fake *f, const uint8_t *params) {
+  (void)f;
+  size_t bytes = (size_t)fake_int(params, 0) << 20;
+  volatile char *food = malloc(bytes);
+  for (size_t i = 0; food && i < bytes; i += 4096) food[i] = 1;
+  usleep(500000);
+  free((void *)(uintptr_t)food);
+}
+
 static void fake_doze(fake *f, const uint8_t *params) {
   (void)f;
   (void)params;
@@ -211,7 +221,7 @@ static struct pg_kernel fake_kernels[] = {
     {"trap", "", fake_trap},       {"crash", "", fake_crash},       {"hang", "", fake_hang},
     {"quit", "", fake_quit},       {"print", "i", fake_print},      {"breed", "", fake_breed},
     {"opaque", "q", fake_nothing}, {"doze", "", fake_doze},         {"reach", "pi", fake_reach},
-    {"tensor", "T", fake_tensor},
+    {"tensor", "T", fake_tensor},  {"eat", "i", fake_eat},
 };
 
 enum { FAKE_KERNELS = sizeof fake_kernels / sizeof *fake_kernels };

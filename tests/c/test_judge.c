@@ -17,6 +17,7 @@
 
 #include "fake_device.h"
 #include "judge/child.h"
+#include "judge/watch.h"
 #include "judge/wire.h"
 #include "judge/worker.h"
 
@@ -423,7 +424,9 @@ static bool ends_soon(int pid) {
 static void killing_a_worker_kills_what_it_started(void **state) {
   (void)state;
   prctl(PR_SET_CHILD_SUBREAPER, 1);
+  setenv("PERIGEE_SANDBOX", "off", 1); /* else it could start nothing */
   pg_worker *w = spawn_runner();
+  unsetenv("PERIGEE_SANDBOX");
   char *reply = call(w, RUN("breed"));
   const char *printed = strstr(reply, "\"printed\":\"");
   assert_non_null(printed);
@@ -435,6 +438,70 @@ static void killing_a_worker_kills_what_it_started(void **state) {
   fails(w, RUN("nothing"), 1, PG_CRASHED, "was killed on request");
   pg_worker_kill(w, NULL);
   pg_worker_free(w);
+}
+
+#define EAT(mebibytes)                                                                  \
+  "{\"op\":\"run\",\"set\":0,\"plan\":[{\"launch\":\"eat\",\"grid\":[1],\"block\":[1]," \
+  "\"args\":[{\"i\":" #mebibytes "}]}]}"
+
+static void a_worker_that_takes_too_much_memory_is_killed(void **state) {
+  (void)state;
+  pg_worker *w = spawn_runner();
+  assert_non_null(strstr(pg_worker_sandbox(w), "memory-watch"));
+  size_t idle = pg_memory_of(pg_worker_pid(w));
+  assert_in_range(idle, 1 << 12, 1 << 28);
+  pg_worker_limit_memory(w, idle + (64 << 20));
+  good(w, EAT(16));
+  fails(w, EAT(300), 60, PG_CRASHED, "was killed: it used ");
+  fails(w, RUN("nothing"), 60, PG_CRASHED, "GiB of memory, and may have ");
+  pg_worker_free(w);
+}
+
+/* The first process that `pid` has started, in its first thread; 0: none. */
+static int first_child(int pid) {
+  char path[64];
+  int child = 0;
+  snprintf(path, sizeof path, "/proc/%d/task/%d/children", pid, pid);
+  FILE *f = fopen(path, "r");
+  if (f && fscanf(f, "%d", &child) != 1) child = 0;
+  if (f) fclose(f);
+  return child;
+}
+
+static int wait_for_child(int pid) {
+  int child = 0;
+  for (int i = 0; i < 3000 && !child; i++, usleep(1000)) child = first_child(pid);
+  return child;
+}
+
+/* Memory counts in what a worker has started, and dies with the judge: a tool's own children. */
+static void what_a_tool_has_started_counts_and_dies_with_the_judge(void **state) {
+  (void)state;
+  static const char request[] = "{\"op\":\"tool\",\"toolchain\":[],\"trust\":true,\"argv\":[\"sh\","
+                                "\"-c\",\"sleep 1000 & sleep 1000 & wait\"]}";
+  int pair[2], worker = 0;
+  char *reply;
+  prctl(PR_SET_CHILD_SUBREAPER, 1);
+  assert_int_equal(pipe(pair), 0);
+  pid_t judge = fork();
+  if (judge == 0) {
+    pg_worker *w = spawn("compiler");
+    worker = pg_worker_pid(w);
+    if (write(pair[1], &worker, sizeof worker) < 0) _exit(1);
+    pg_worker_call(w, request, 1000, &reply, NULL);
+    _exit(1);
+  }
+  assert_int_equal(read(pair[0], &worker, sizeof worker), sizeof worker);
+  int tool = wait_for_child(worker), grandchild = wait_for_child(tool);
+  assert_true(grandchild > 0);
+  assert_true(pg_memory_of(worker) >= pg_memory_of(tool) + pg_memory_of(grandchild));
+  kill(judge, SIGKILL);
+  assert_true(ends_soon(judge));
+  assert_true(ends_soon(worker));
+  assert_true(ends_soon(tool));
+  assert_true(ends_soon(grandchild));
+  close(pair[0]);
+  close(pair[1]);
 }
 
 /* A judge that is killed leaves no worker behind, idle or inside a kernel that never ends. */
@@ -568,6 +635,8 @@ int main(int argc, char **argv) {
       cmocka_unit_test(an_exit_is_told_by_its_status),
       cmocka_unit_test(a_kill_from_outside_is_told_with_a_hint),
       cmocka_unit_test(killing_a_worker_kills_what_it_started),
+      cmocka_unit_test(a_worker_that_takes_too_much_memory_is_killed),
+      cmocka_unit_test(what_a_tool_has_started_counts_and_dies_with_the_judge),
       cmocka_unit_test(a_worker_dies_with_its_judge),
       cmocka_unit_test(a_freed_worker_leaves_no_process_and_no_descriptor),
       cmocka_unit_test(both_sides_see_the_memory),
