@@ -1,8 +1,8 @@
 // Templates that double at every level: more than a compiler has memory for.
 // task: vector/saxpy
 // verdict: compile_error
-// reason: out of memory
-// slow: a minute
+// reason: of memory
+// slow: ten seconds
 template <int N, int PATH>
 struct bomb {
   static const int value = bomb<N - 1, 2 * PATH>::value + bomb<N - 1, 2 * PATH + 1>::value;
