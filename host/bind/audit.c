@@ -18,6 +18,7 @@ typedef struct holder {
   ptx_module *module;
   flow_value *values;
   uint8_t *reached;
+  int64_t budget; /* of flow_tests, for the whole module */
 } holder;
 
 static void drop_flow(holder *h) {
@@ -121,7 +122,7 @@ static void count_variable(context *c, const ptx_instr *i) {
   const char *target = flow_target(i, c->held->values);
   if (!target) return;
   bool writes = flow_stores(i), reads = is(i, "ld") || is(i, "atom") || is(i, "ldu");
-  const char *name = target == FLOW_SEVERAL ? "*" : target;
+  const char *name = target == FLOW_ANY ? "*" : target;
   if (writes) count_name(c, c->written, name, i);
   if (reads) count_name(c, c->read, name, i);
 }
@@ -156,9 +157,9 @@ static int out_of_memory(lua_State *L) {
 }
 
 /* Field `tests` of the table on top. */
-static void set_tests(lua_State *L, const holder *h, const ptx_func *func) {
+static void set_tests(lua_State *L, holder *h, const ptx_func *func) {
   flow_test *tests = lua_newuserdatauv(L, FLOW_TESTS_MAX * sizeof *tests, 0);
-  int count = flow_tests(func, h->values, h->reached, tests);
+  int count = flow_tests(func, h->values, h->reached, tests, &h->budget);
   if (count < 0) out_of_memory(L);
   lua_newtable(L);
   for (int k = 0; k < count && k < FLOW_TESTS_MAX; k++) {
@@ -267,7 +268,7 @@ static int core_ptx_facts(lua_State *L) {
   const char *name = pg_lua_check_string(L, 2, NULL);
   pg_error error;
   holder *h = lua_newuserdatauv(L, sizeof *h, 0);
-  *h = (holder){0};
+  *h = (holder){.budget = FLOW_BUDGET};
   luaL_setmetatable(L, MODULE_META);
   if (ptx_parse(text, bytes, name, &h->module, &error)) return pg_lua_raise(L, &error);
   push_module(L, h);

@@ -7,7 +7,7 @@
 
 #include "lower.h"
 
-const char FLOW_SEVERAL[] = "several";
+const char FLOW_ANY[] = "any";
 
 static const int PASSES_MAX = 16; /* text from compilers needs two or three */
 
@@ -19,7 +19,7 @@ typedef struct sources {
 } sources;
 
 static void join_symbol(const char **into, const char *symbol) {
-  if (symbol && *into && *into != symbol) symbol = FLOW_SEVERAL;
+  if (symbol && *into && *into != symbol) symbol = FLOW_ANY;
   if (symbol) *into = symbol;
 }
 
@@ -109,8 +109,7 @@ static flow_value of_copy(const ptx_instr *i, const flow_value *values) {
   return out;
 }
 
-static flow_value of_instruction(const ptx_func *func, const ptx_instr *i,
-                                 const flow_value *values) {
+flow_value flow_of(const ptx_func *func, const ptx_instr *i, const flow_value *values) {
   const char *parameter = parameter_of(func, i);
   if (parameter)
     return (flow_value){.depends = FLOW_SIZE,
@@ -127,6 +126,7 @@ static flow_value of_instruction(const ptx_func *func, const ptx_instr *i,
 typedef struct pass {
   flow_value *values;
   flow_value value;
+  int at;
   bool first, changed;
 } pass;
 
@@ -136,7 +136,8 @@ static void define(void *context, int reg, bool write) {
   flow_value *into = &p->values[reg], before = *into;
   join(into, &p->value);
   if (p->first && into->definitions < 2) into->definitions++;
-  if (into->definitions > 1) into->depends |= FLOW_VARIES; /* of a loop, for example */
+  if (into->definitions > 1) into->depends |= FLOW_SEVERAL;
+  into->definition = p->at;
   bool alone = into->definitions == 1;
   into->exact = alone && p->value.exact;
   into->is_constant = alone && p->value.is_constant;
@@ -156,7 +157,8 @@ flow_value *flow_values(const ptx_func *func) {
     for (int k = 0; k < func->instr_count; k++) {
       const ptx_instr *i = &func->body[k];
       if (!i->opcode) continue;
-      p.value = of_instruction(func, i, p.values);
+      p.at = k;
+      p.value = flow_of(func, i, p.values);
       lower_registers(i, define, &p);
     }
   }
@@ -171,8 +173,18 @@ static bool has_mod(const ptx_instr *i, const char *start) {
   return false;
 }
 
+static bool calls(const ptx_instr *i, const char *name) {
+  for (int k = 0; strcmp(i->opcode, "call") == 0 && k < i->operand_count; k++)
+    if (i->operands[k].kind == PTX_OP_SYMBOL && strcmp(i->operands[k].name, name) == 0) return true;
+  return false;
+}
+
+bool flow_fails(const ptx_instr *i) {
+  return i->opcode && (strcmp(i->opcode, "trap") == 0 || calls(i, "__assertfail"));
+}
+
 bool flow_stores(const ptx_instr *i) {
-  if (!i->opcode) return false;
+  if (!i->opcode || flow_fails(i) || calls(i, "vprintf")) return false;
   static const char *const writers[] = {"st", "atom", "red", "sust", "sured", "call"};
   bool writes = strcmp(i->opcode, "wmma") == 0 && has_mod(i, "store");
   for (size_t k = 0; k < sizeof writers / sizeof *writers; k++)

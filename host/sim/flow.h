@@ -7,22 +7,24 @@
 #include "ptx.h"
 
 enum {
-  FLOW_SIZE = 1,  /* depends on a kernel's parameter or the launch's shape */
-  FLOW_VARIES = 2 /* depends on the thread, on memory, on a loop or on what is not known */
+  FLOW_SIZE = 1,   /* depends on a kernel's parameter or the launch's shape */
+  FLOW_VARIES = 2, /* depends on the thread, on memory or on what is not known */
+  FLOW_SEVERAL = 4 /* depends on a register with several definitions, of a loop for example */
 };
 
 /* A register's value, joined over all its definitions. */
 typedef struct flow_value {
   uint8_t depends;     /* 0: on constants only */
   uint8_t definitions; /* 2: several */
+  int definition;      /* index of the last one in the body */
   bool exact;          /* the parameter `of` itself, copied or widened */
   bool is_constant;    /* `constant` is the value */
   const char *of;      /* the first parameter or special register that it depends on */
-  const char *symbol;  /* a variable or function whose address it derives from; FLOW_SEVERAL */
+  const char *symbol;  /* a variable or function whose address it derives from; FLOW_ANY */
   int64_t constant;
 } flow_value;
 
-extern const char FLOW_SEVERAL[]; /* compared by address */
+extern const char FLOW_ANY[]; /* one of several; compared by address */
 
 /* A comparison of a value that depends on sizes only with a constant of at least FLOW_LARGE. */
 typedef struct flow_test {
@@ -31,10 +33,10 @@ typedef struct flow_test {
   const char *comparison; /* "eq", "lt", "min", ..., the value on the left */
   int64_t constant;
   bool exact; /* what is compared is `of` itself, not something computed from it */
-  bool skips; /* one way from it reaches stores to memory, the other none */
+  bool skips; /* one way from it reaches stores to memory, the other the end without any */
 } flow_test;
 
-enum { FLOW_LARGE = 256, FLOW_TESTS_MAX = 64 };
+enum { FLOW_LARGE = 256, FLOW_TESTS_MAX = 64, FLOW_BUDGET = 1 << 28 };
 
 /* A value for each register of the function, to be freed; NULL when memory runs out. `is_entry`
  * parameters are sizes, those of other functions are not known. */
@@ -43,12 +45,19 @@ flow_value *flow_values(const ptx_func *func);
  * freed. */
 uint8_t *flow_reached(const ptx_func *func);
 /* Up to FLOW_TESTS_MAX tests of the function into `tests`; returns how many there are, -1 when
- * memory runs out. */
+ * memory runs out. `budget` is how many instructions may be looked at, FLOW_BUDGET for a module;
+ * when it has run out, as text made for that can bring about, more than FLOW_TESTS_MAX are said to
+ * be there. */
 int flow_tests(const ptx_func *func, const flow_value *values, const uint8_t *reached,
-               flow_test *tests);
-/* Whether an instruction writes memory that outlives the block: a store, an atomic, a copy. */
+               flow_test *tests, int64_t *budget);
+/* What one instruction does to a register that it defines. */
+flow_value flow_of(const ptx_func *func, const ptx_instr *instr, const flow_value *values);
+/* Whether an instruction writes memory that outlives the block: a store, an atomic, a copy; a call
+ * may. */
 bool flow_stores(const ptx_instr *instr);
-/* The variable that a memory operand of the instruction addresses, FLOW_SEVERAL, or NULL. */
+/* Whether it ends the kernel as a failure: a trap, an assertion. */
+bool flow_fails(const ptx_instr *instr);
+/* The variable that a memory operand of the instruction addresses, FLOW_ANY, or NULL. */
 const char *flow_target(const ptx_instr *instr, const flow_value *values);
 
 #endif

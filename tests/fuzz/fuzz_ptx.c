@@ -23,14 +23,15 @@ static void check_error(const pg_error *error, pg_code code, const ptx_module *m
 
 /* Values and tests of every body; what they point to is the tree's. */
 static void check_flow(const ptx_module *module) {
+  int64_t budget = FLOW_BUDGET;
   for (int k = 0; k < module->func_count; k++) {
     const ptx_func *func = &module->funcs[k];
     flow_value *values = flow_values(func);
     uint8_t *reached = flow_reached(func);
     flow_test tests[FLOW_TESTS_MAX];
     require(values && reached, "memory for a small function");
-    int count = flow_tests(func, values, reached, tests);
-    require(count >= 0 && count <= func->instr_count, "how many tests there are");
+    int count = flow_tests(func, values, reached, tests, &budget);
+    require(count >= 0 && (count <= func->instr_count || budget < 0), "how many tests there are");
     for (int i = 0; i < count && i < FLOW_TESTS_MAX; i++)
       require(tests[i].instr->opcode && tests[i].of, "a test of something");
     for (int i = 0; i < func->instr_count; i++)
