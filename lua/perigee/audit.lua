@@ -134,35 +134,36 @@ local function timed_sizes(arm)
   return list
 end
 
-local function unreadable(module, task)
-  local text = "the audit cannot read this PTX: " .. module.unreadable
-  local failure
-  if task.require or task.forbid then
-    failure = { verdict = "forbidden", reason = text, findings = {},
-      hint = "the task requires or forbids instructions, so its candidates must be readable" }
-  end
-  return { facts = {}, findings = { finding("unreadable", "note", text) }, failure = failure }
+local function forbidden(text, where, fact)
+  return { verdict = "forbidden", reason = text,
+    findings = { { kind = "forbidden", text = text, where = where, fact = fact } } }
 end
 
-local function broken(found, task)
-  local wrong = facts.broken(found, task.require, task.forbid)
-  if not wrong then return nil end
-  return { verdict = "forbidden", reason = wrong.text, findings = { { kind = "forbidden",
-    text = wrong.text, where = wrong.where, fact = wrong.name } } }
+-- PTX that a driver may well accept. What must have or lack facts has to be readable.
+local function unreadable(module, required, not_allowed)
+  local text = "the audit cannot read this PTX: " .. module.unreadable
+  local failure
+  if #required + #not_allowed > 0 then
+    failure = forbidden(text)
+    failure.hint = "the task requires or forbids instructions, so it must be readable"
+  end
+  return { facts = {}, globals = {}, findings = { finding("unreadable", "note", text) },
+    failure = failure }
 end
 
 local function examine(arm)
   local task = arm.case.task
+  local required, not_allowed = task:facts_of("require", arm.p), task:facts_of("forbid", arm.p)
   arm.built.audit = arm.built.audit or facts.read(arm.ptx, arm.impl.shown)
   local module = arm.built.audit
-  if module.unreadable then return unreadable(module, task) end
-  local found = facts.of(module, arm.kernel_names)
-  local entries = 0
+  if module.unreadable then return unreadable(module, required, not_allowed) end
+  local found, entries = facts.of(module, arm.kernel_names), 0
   for _, fn in pairs(module.functions) do entries = entries + (fn.entry and 1 or 0) end
+  local wrong = facts.broken(found.facts, required, not_allowed)
   return {
     facts = found.facts, globals = found.globals, entries = entries,
     findings = audit.findings(found, timed_sizes(arm), arm.case.signatures),
-    failure = broken(found.facts, task),
+    failure = wrong and forbidden(wrong.text, wrong.where, wrong.fact),
   }
 end
 

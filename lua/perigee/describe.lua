@@ -7,6 +7,7 @@ local buffers = require "perigee.buffers"
 local case = require "perigee.case"
 local errors = require "perigee.errors"
 local explain = require "perigee.explain"
+local facts = require "perigee.facts"
 local files = require "perigee.files"
 local flags = require "perigee.flags"
 local judge = require "perigee.judge"
@@ -235,6 +236,15 @@ local function candidate_forms(task)
   return list
 end
 
+-- Texts of require or forbid, each with what its facts say.
+local function facts_of(task, field, p)
+  local list = core.json_array {}
+  for i, text in ipairs(task:facts_of(field, p)) do
+    list[i] = { fact = text, text = facts.words(text) }
+  end
+  return list
+end
+
 local function named(list)
   local result = core.json_array {}
   for i, one in ipairs(list) do
@@ -270,6 +280,7 @@ function describe.table(task, set)
     launch = launch, default_at = task:brief(p, "default"),
     sim_at = task:brief(one.p, "sim"),
     checks = { sizes = checks, seeds = judge.CHECK_SEEDS, cases = checks * judge.CHECK_SEEDS + 1 },
+    require = facts_of(task, "require", p), forbid = facts_of(task, "forbid", p),
     validate = validators_of(task, one), work = work_of(task, p),
     time = { method = method, batch = batch, text = explain.METHODS[method] },
     own_layout = type(own) == "table" and core.json_array(own) or own or false,

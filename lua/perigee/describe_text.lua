@@ -147,6 +147,8 @@ local function say_judging(d, out)
       say_wrapped(out, "    ", ("%s: within %s, at the simulator's size"):format(t.name, t.text))
     end
   end
+  for _, one in ipairs(d.require) do say_wrapped(out, "  its PTX must have ", one.text) end
+  for _, one in ipairs(d.forbid) do say_wrapped(out, "  its PTX must not have ", one.text) end
   say_wrapped(out, "  timed ", d.time.text or d.time.method)
   local work, parts = d.work or {}, {}
   if work.bytes then parts[#parts + 1] = units.bytes(work.bytes) .. " moved" end

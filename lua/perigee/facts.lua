@@ -350,7 +350,11 @@ end
 
 -- ---- contracts ----
 
-local function check_names(list, field, where)
+--- Check the facts that a task names. Alternatives stand in one text: "dp4a | mma_s8".
+-- @tparam table list of texts
+-- @tparam string field "require" or "forbid"
+-- @raise "invalid" with the nearest name
+function facts.check(list, field, where)
   for _, text in ipairs(list) do
     local count = 0
     for name in text:gmatch("[^|]+") do
@@ -362,18 +366,19 @@ local function check_names(list, field, where)
       end
     end
     if count == 0 then
-      core.error("invalid", ("task: %s: an empty text names no fact"):format(field), nil, where)
+      core.error("invalid", ("task: %s: '%s' names no fact"):format(field, text),
+        'for example "tensor_core", or "dp4a | mma_s8"', where)
     end
   end
 end
 
---- Check the facts that a task names. Alternatives stand in one text: "dp4a | mma_s8".
--- @tparam[opt] table require list of texts
--- @tparam[opt] table forbid
--- @raise "invalid" with the nearest name
-function facts.check_contract(require, forbid, where)
-  check_names(require or {}, "require", where)
-  check_names(forbid or {}, "forbid", where)
+--- A text of a contract in words: "dp4a (dot products of four 8-bit integers) or mma_s8 (...)".
+function facts.words(text)
+  local parts = {}
+  for name in text:gmatch("[%w_]+") do
+    parts[#parts + 1] = ("%s (%s)"):format(name, DOC[name] or "?")
+  end
+  return table.concat(parts, " or ")
 end
 
 local function first_of(text, found)
@@ -385,23 +390,22 @@ end
 
 --- Hold facts against a contract.
 -- @tparam table found `facts` of what `of` returned
--- @treturn nil|table nil when it is kept; else {name, text, where}
-function facts.broken(found, require, forbid)
-  for _, text in ipairs(forbid or {}) do
+-- @tparam table required list of texts
+-- @tparam table forbidden
+-- @treturn nil|table nil when it is kept; else {fact, text, where}
+function facts.broken(found, required, forbidden)
+  for _, text in ipairs(forbidden) do
     local name, fact = first_of(text, found)
     if name then
-      local words = ("the task forbids %s (%s): %s in %s"):format(name, DOC[name], fact.text,
-        fact.where)
-      return { name = name, where = fact.where, text = words }
+      return { fact = name, where = fact.where,
+        text = ("the task forbids %s: %s in %s"):format(facts.words(name), fact.text, fact.where) }
     end
   end
-  for _, text in ipairs(require or {}) do
+  for _, text in ipairs(required) do
     if not first_of(text, found) then
-      local first = text:match("[%w_]+")
-      local words = text:find("|", 1, true) and "one of " .. text
-        or ("%s (%s)"):format(text, DOC[first])
-      return { name = text,
-        text = ("the task requires %s: no kernel that is launched has it"):format(words) }
+      return { fact = text,
+        text = ("the task requires %s: no kernel that is launched has it"):format(
+          facts.words(text)) }
     end
   end
   return nil

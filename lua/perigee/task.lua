@@ -24,6 +24,7 @@ local FIELDS = {
   reference = "function",
   validate = "table function string", time = "function table", work = "function", impls = "table",
   facts = "function table", allow_empty = "boolean", own_layout = "boolean table",
+  require = "table function", forbid = "table function",
 }
 local REQUIRED = { "name", "kernel", "launch", "reference" }
 local LEVELS = { kernel = true, module = true, application = true, challenge = true }
@@ -93,8 +94,11 @@ local function check_fields(declared, where)
   if not declared.name:match("^[%w_%-]+[%w_%-/%.]*$") then
     fail(where, 'for example "vector/saxpy"', "task: bad name '%s'", declared.name)
   end
-  if type(declared.own_layout) == "table" then
-    check_texts(declared.own_layout, "task: own_layout", where)
+  for _, name in ipairs { "own_layout", "require", "forbid" } do
+    if type(declared[name]) == "table" then
+      check_texts(declared[name], "task: " .. name, where)
+      if name ~= "own_layout" then require("perigee.facts").check(declared[name], name, where) end
+    end
   end
   if declared.level and not LEVELS[declared.level] then
     fail(where, "levels: kernel, module, application, challenge", "task: unknown level '%s'",
@@ -440,6 +444,19 @@ function Task:contract(p)
     end
   end
   return signatures_of(kernel, p, self.where)
+end
+
+--- The facts that a candidate's PTX must have, or must not have, for parameters `p`.
+-- @tparam string field "require" or "forbid"
+-- @treturn table list of texts, see facts.check
+-- @raise "invalid" when it is made by a function and names no fact
+function Task:facts_of(field, p)
+  local list = self:call(field, p) or {}
+  if type(self[field]) == "function" then
+    check_texts(list, "task: " .. field, self.where)
+    require("perigee.facts").check(list, field, self.where)
+  end
+  return list
 end
 
 --- Parameters for one evaluation, with `derive` applied. See params.resolve.

@@ -345,4 +345,121 @@ function TestJudged:test_a_run_has_them_too()
   end)
 end
 
+-- ---- required and forbidden facts ----
+
+TestContract = {}
+
+local function task_with(fields)
+  local declared = {
+    name = "test/sums", params = { n = { default = 512, check = { 64 }, sim = 64 } },
+    inputs = function(p, rng)
+      return { x = rng:array("u32", p.n, { dist = "integer", first = 0, last = 127 }) }
+    end,
+    outputs = function(p) return { y = pg.spec("i32", p.n) } end,
+    kernel = "void sums(const unsigned* x, int* y, int n)",
+    launch = { grid = "ceil_div(n, 64)", block = 64 },
+    reference = function(_, io) return { y = io.x } end, validate = "exact",
+  }
+  for name, value in pairs(fields) do declared[name] = value end
+  return pg.task(declared)
+end
+
+local DP4A = [[
+extern "C" __global__ void sums(const unsigned* x, int* y, int n) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n) y[i] = __dp4a((int)x[i], 0x01010101, 0);
+}]]
+local MASKS = [[
+extern "C" __global__ void sums(const unsigned* x, int* y, int n) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x, s = 0;
+  for (int k = 0; k < 4; k++) s += x[i] >> 8 * k & 255;
+  y[i] = s;
+}]]
+
+local function verdict_of(fields, source, lang)
+  return pg.check(task_with(fields), { source = source, lang = lang }, { device = "sim" })
+end
+
+function TestContract:setUp()
+  if not core.compiler_info() then lu.skip("no NVRTC on this machine") end
+end
+
+function TestContract:test_what_is_required()
+  lu.assertEquals(verdict_of({ require = { "dp4a" } }, DP4A).verdict, "passed")
+  local rec = verdict_of({ require = { "dp4a" } }, MASKS)
+  lu.assertEquals(rec.verdict, "forbidden")
+  lu.assertEquals(rec.reason, "the task requires dp4a (dot products of four 8-bit integers): no "
+    .. "kernel that is launched has it")
+  lu.assertEquals(rec.findings[1].kind, "forbidden")
+  lu.assertEquals(rec.findings[1].fact, "dp4a")
+  lu.assertNil(rec.time)
+end
+
+function TestContract:test_alternatives()
+  lu.assertEquals(verdict_of({ require = { "mma_s8 | dp4a" } }, DP4A).verdict, "passed")
+  local rec = verdict_of({ require = { "dp4a|mma_s8" } }, MASKS)
+  lu.assertStrContains(rec.reason, "dp4a (dot products of four 8-bit integers) or mma_s8 (")
+end
+
+function TestContract:test_what_is_forbidden_has_its_line()
+  lu.assertEquals(verdict_of({ forbid = { "dp4a" } }, MASKS).verdict, "passed")
+  local rec = verdict_of({ forbid = { "mma_s8 | dp4a" } }, DP4A)
+  lu.assertEquals(rec.verdict, "forbidden")
+  lu.assertEquals(rec.reason, "the task forbids dp4a (dot products of four 8-bit integers): "
+    .. "dp4a.s32.s32 in candidate.cu:3")
+  lu.assertEquals(rec.findings[1].where, "candidate.cu:3")
+end
+
+function TestContract:test_it_holds_for_implementations_too()
+  local rec = pg.run(task_with { forbid = { "dp4a" },
+    impls = { naive = { "cuda", source = DP4A } } }, { device = "sim" })[1]
+  lu.assertEquals(rec.verdict, "forbidden")
+end
+
+function TestContract:test_it_may_depend_on_parameters()
+  local varied = task_with { require = function(p) return p.n > 100 and { "dp4a" } or {} end }
+  lu.assertEquals(varied:facts_of("require", { n = 1 }), {})
+  lu.assertEquals(varied:facts_of("require", { n = 512 }), { "dp4a" })
+  local wrong = task_with { forbid = function() return { "dp4" } end }
+  local ok, e = pcall(wrong.facts_of, wrong, "forbid", {})
+  lu.assertFalse(ok)
+  lu.assertEquals(e.hint, "did you mean 'dp4a'?")
+end
+
+function TestContract:test_a_misspelt_fact_is_an_error_of_the_task()
+  for text, message in pairs { dp4 = "require: no fact is called 'dp4'",
+    ["dp4a | x"] = "require: no fact is called 'x'", ["|"] = "require: '|' names no fact" } do
+    local ok, e = pcall(task_with, { require = { text } })
+    lu.assertFalse(ok)
+    lu.assertStrContains(e.message, message)
+    lu.assertStrContains(e.where, "test_audit.lua:")
+  end
+end
+
+function TestContract:test_describe_says_it()
+  local lines = {}
+  require("perigee.describe_text").print(task_with { require = { "dp4a | mma_s8" },
+    forbid = { "f64_arithmetic" } }, function(line) lines[#lines + 1] = line end)
+  local text = table.concat(lines, "\n")
+  lu.assertStrContains(text, "its PTX must have dp4a (dot products of four 8-bit integers) or mma_")
+  lu.assertStrContains(text, "its PTX must not have f64_arithmetic (scalar f64 arithmetic)")
+end
+
+-- A driver may accept what the audit does not know, and the simulator refuses it anyway; so this
+-- asks the audit alone.
+function TestContract:test_what_cannot_be_read_cannot_keep_a_contract()
+  local function failure(fields)
+    local arm = { case = { task = task_with(fields), signatures = {} }, p = { n = 64 }, steps = {},
+      built = {}, ptx = ".version 99.9 .new_directive", impl = { shown = "x.ptx" },
+      kernel_names = { "sums" }, key = "k" }
+    return audit.arm(arm), arm.audit
+  end
+  local broken = failure { require = { "dp4a" } }
+  lu.assertEquals(broken.verdict, "forbidden")
+  lu.assertStrContains(broken.reason, "the audit cannot read this PTX")
+  local none, seen = failure {}
+  lu.assertNil(none)
+  lu.assertEquals(seen.findings[1].severity, "note")
+end
+
 os.exit(lu.LuaUnit.run())
