@@ -52,9 +52,9 @@ local function recall(results)
       known[("%d %s %s %s"):format(record.pass, record.stage, record.cell, record.impl)] = true
     end
   end
-  return function(one, pass)
+  return function(one, passes)
     for _, arm in ipairs(one.impls) do
-      if not known[("%d %s %s %s"):format(pass, one.stage, one.cell, arm)] then return false end
+      if not known[("%d %s %s %s"):format(passes, one.stage, one.cell, arm)] then return false end
     end
     return true
   end
@@ -79,7 +79,7 @@ local function run_suite()
   if options.count then report.counters(results) else
     report.times(results, figures)
   end
-  if left_out > 0 then print(left_out .. " cells of passes did not fit into the budget") end
+  if left_out > 0 then print(left_out .. " cells did not fit into the budget") end
   if options.csv then report.times_csv(results, options.csv) end
   if options.charts then require("perigee.irregularity.charts").draw(results, options.charts) end
   return results:failed() and 1 or 0

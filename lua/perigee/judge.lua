@@ -460,7 +460,7 @@ end
 -- @tparam table how {cells = list of names or nil, impls = list of names or nil, set = {name =
 --   value, list or text}, points = list of {name = value} to run each cell with (default: what
 --   Task:points makes of set), knobs = {name = value or text} for the implementations that have
---   them}
+--   them, passes = how often all that is right is timed, each time with records of its own (1)}
 -- @tparam function on_record called with each record as soon as it is final, and with what is too
 --   long to print, see record.of
 function Session:run(task, how, on_record)
@@ -488,7 +488,10 @@ function Session:run(task, how, on_record)
         arm.impl = impl.choose(arm.declared, how.knobs, true)
       end
       if #chosen > 0 then self:run_point(task, chosen, p, number) end
-      for _, arm in ipairs(chosen) do on_record(record.of(arm, self)) end
+      for pass = 1, how.passes or 1 do
+        if pass > 1 then self:time(chosen) end
+        for _, arm in ipairs(chosen) do on_record(record.of(arm, self)) end
+      end
       collectgarbage() -- Lua does not know how large the arrays of a case are
     end
   end

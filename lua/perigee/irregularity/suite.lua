@@ -143,39 +143,39 @@ function Clock:over()
   return self.budget ~= nil and core.now() - self.started > self.budget
 end
 
-local function run_one(session, one, pass, on_record)
-  session:run(one.task, { cells = { one.cell }, impls = one.impls, set = one.set },
+-- All passes of one cell: inputs are made and arms judged once, and timed in each pass.
+local function run_one(session, one, passes, on_record)
+  local seen = {}
+  session:run(one.task, { cells = { one.cell }, impls = one.impls, set = one.set, passes = passes },
     function(record)
-      record.stage, record.pass, record.variant = one.stage, pass, one.variant
+      seen[record.impl] = (seen[record.impl] or 0) + 1
+      record.stage, record.pass, record.variant = one.stage, seen[record.impl], one.variant
       on_record(record)
     end)
 end
 
---- Run a plan, pass after pass, each with its own inputs.
+--- Run a plan.
 -- @tparam table plan what `suite.plan` gave
 -- @tparam table how {device, passes = 3, seed, budget = seconds for all of it, skip = function(one,
---   pass): it is known already}
+--   passes): it is known already}
 -- @tparam function on_record called with each record; it has `stage` and `pass`, too
--- @treturn integer how many cells the budget left out
+-- @treturn integer how many cells of stages the budget left out
 function suite.run(plan, how, on_record)
   local clock = setmetatable({ budget = how.budget, started = core.now() }, Clock)
-  local line, passes, left_out = progress.new(true), how.passes, 0
-  local pending = 0
+  local line, left_out, pending = progress.new(true), 0, 0
+  local spec = device.spec(how.device or "auto")
+  local passes = spec:match "^sim" and 1 or how.passes -- a simulator has no time to take again
   for _, one in ipairs(plan) do pending = pending + #one.impls * passes end
-  for pass = 1, passes do
-    local session <close> = judge.session {
-      device = device.spec(how.device or "auto"), seed = how.seed and how.seed + pass - 1,
-      timeout = how.timeout, lines = false, progress = function(text) line:say(text) end,
-    }
-    for _, one in ipairs(plan) do
-      pending = pending - #one.impls
-      if clock:over() then
-        left_out = left_out + 1
-      elseif not (how.skip and how.skip(one, pass)) then
-        session.budget = clock:slice(pending + #one.impls)
-        run_one(session, one, pass, on_record)
-      end
+  local session <close> = judge.session { device = spec, seed = how.seed, timeout = how.timeout,
+    progress = function(text) line:say(text) end }
+  for _, one in ipairs(plan) do
+    if clock:over() then
+      left_out = left_out + 1
+    elseif not (how.skip and how.skip(one, passes)) then
+      session.budget = clock:slice(pending)
+      run_one(session, one, passes, on_record)
     end
+    pending = pending - #one.impls * passes
   end
   line:clear()
   return left_out
