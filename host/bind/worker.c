@@ -156,6 +156,12 @@ static int worker_stop(lua_State *L) {
   return 0;
 }
 
+/* w:alive(): whether the process still runs. */
+static int worker_alive(lua_State *L) {
+  lua_pushboolean(L, pg_worker_alive(check_worker(L)));
+  return 1;
+}
+
 /* w:pid(): process id, or nil once it has ended. */
 static int worker_pid(lua_State *L) {
   int pid = pg_worker_pid(check_worker(L));
@@ -200,9 +206,9 @@ static int mapping_gc(lua_State *L) {
 }
 
 static const luaL_Reg methods[] = {
-    {"call", worker_call}, {"post", worker_post}, {"take", worker_take}, {"share", worker_share},
-    {"view", worker_view}, {"kill", worker_kill}, {"stop", worker_stop}, {"pid", worker_pid},
-    {"close", worker_gc},  {NULL, NULL},
+    {"call", worker_call},   {"post", worker_post}, {"take", worker_take}, {"share", worker_share},
+    {"view", worker_view},   {"kill", worker_kill}, {"stop", worker_stop}, {"pid", worker_pid},
+    {"alive", worker_alive}, {"close", worker_gc},  {NULL, NULL},
 };
 
 void pg_bind_worker(lua_State *L) {

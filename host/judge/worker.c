@@ -357,6 +357,10 @@ int pg_worker_pid(const pg_worker *worker) {
   return worker->pid;
 }
 
+bool pg_worker_alive(const pg_worker *worker) {
+  return worker->pid > 0 && !wait_for_end(worker->pid, 0);
+}
+
 const char *pg_worker_sandbox(const pg_worker *worker) {
   return worker->sandbox;
 }

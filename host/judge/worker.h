@@ -5,6 +5,7 @@
 #ifndef PG_WORKER_H
 #define PG_WORKER_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "../error.h"
@@ -37,6 +38,8 @@ pg_shared *pg_worker_shared(pg_worker *worker);
 void pg_worker_limit_memory(pg_worker *worker, size_t bytes);
 /* Process id; 0 once it has ended. */
 int pg_worker_pid(const pg_worker *worker);
+/* Whether it still runs, without waiting and without a request. */
+bool pg_worker_alive(const pg_worker *worker);
 /* Restrictions that the process obtained, as a list separated by spaces: "own-group no-new-privs
  * ...". */
 const char *pg_worker_sandbox(const pg_worker *worker);

@@ -34,8 +34,20 @@ local function reap(self)
   self.ending = {}
 end
 
+-- A spare that died while it waited, as when memory ran out, is no candidate's fault.
+local function drop_dead(self)
+  for i = #self.spares, 1, -1 do
+    local one = self.spares[i]
+    if not one:alive() then
+      table.remove(self.spares, i)
+      table.insert(self.ending, one)
+    end
+  end
+end
+
 --- A runner; it may still be opening.
 function Pool:take()
+  drop_dead(self)
   reap(self)
   self:fill(1)
   return table.remove(self.spares, 1)

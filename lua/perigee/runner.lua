@@ -240,6 +240,11 @@ function Runner:time(how)
   return { us = reply.us, health = null_free(reply.health) or {} }
 end
 
+--- Whether its process still runs.
+function Runner:alive()
+  return self.worker:alive()
+end
+
 --- Names of the restrictions that the process obtained.
 function Runner:sandbox()
   return self.worker:sandbox()

@@ -67,6 +67,16 @@ function Worker:view(dtype, shape, offset)
   return self.raw:view(dtype, shape, offset)
 end
 
+--- Whether the process still runs. @treturn boolean
+function Worker:alive()
+  return self.raw:alive()
+end
+
+--- Its process id, nil once it has ended.
+function Worker:pid()
+  return self.raw:pid()
+end
+
 function Worker:sandbox()
   return self.raw.sandbox
 end

@@ -5,7 +5,9 @@
 perigee=$(realpath "${BUILD:-build}/perigee")
 top=$(mktemp -d)
 trap 'rm -rf "$top"' EXIT
-export PATH=$PATH:$top # workers start with PATH, so theirs tells them from those of other tests
+# What a judge starts has its PATH, so theirs tells it from the processes of other tests. An interactive shell does not
+# ignore SIGINT for a judge, as a script does for what it puts into the background.
+marked=(env --default-signal=INT "PATH=$PATH:$top")
 export XDG_CACHE_HOME=$top/cache
 unset PERIGEE_CACHE
 
@@ -15,51 +17,79 @@ extern "C" __global__ void saxpy(const float* x, const float* y, float* z, float
 }
 END
 
-workers() { # how many there are, of the tests in this file
+# A compiler that never ends, with children that do not either.
+cat >"$top/python" <<'END'
+#!/bin/bash
+case $1 in -c) printf '3.0.0\n%s\n' "${0%/*}" && exit ;; esac
+sleep 1000 &
+sleep 1000
+END
+chmod +x "$top/python"
+touch "$top/endless.py"
+
+alive() { # how many processes of the judges in this file there are, but for the judges
   local file count=0
   while read -r file; do
-    grep -qa '^perigee.--worker' "${file%environ}cmdline" 2>/dev/null && count=$((count + 1))
+    [[ $file == "/proc/$judge/environ" ]] || count=$((count + 1))
   done < <(grep -la "PATH=.*$top" /proc/[0-9]*/environ 2>/dev/null)
   echo $count
 }
-left() { # workers after at most two seconds in which they may end
+left() { # the same after at most two seconds in which they may end
   for _ in {1..20}; do
-    [[ $(workers) == 0 ]] && break
+    [[ $(alive) == 0 ]] && break
     sleep 0.1
   done
-  workers
+  alive
 }
-start() { # ARGUMENTS: a judge in the background, $judge
-  "$perigee" "$@" >/dev/null 2>&1 </dev/null &
+judge=0
+start() { # COMMAND...: a judge in the background, $judge
+  "${marked[@]}" "$@" </dev/null &
   judge=$!
 }
 
 # ---- killed at any moment ----
 
+# Kill a command at COUNT moments of its time; $seen: how often it had started something by then, $halves: lines of
+# output that are no JSON.
+kill_at_moments() { # COUNT MICROSECONDS COMMAND...
+  local moment
+  seen=0 halves=0
+  for ((moment = 1; moment <= $1; moment++)); do
+    start "${@:3}" >"$top/out" 2>/dev/null
+    sleep "$(printf '%d.%06d' $(($2 * moment / $1 / 1000000)) $(($2 * moment / $1 % 1000000)))"
+    (($(alive))) && seen=$((seen + 1))
+    kill -KILL $judge
+    wait $judge
+    halves=$((halves + $(awk '!/^\{.*\}$/' "$top/out" | wc -l)))
+  done 2>/dev/null
+}
+
+saxpy=("$perigee" run vector/saxpy --device sim:check --json --db "$top/db")
 start=${EPOCHREALTIME/./}
-"$perigee" run vector/saxpy --device sim:check >/dev/null
+"${saxpy[@]}" >/dev/null
 whole=$((${EPOCHREALTIME/./} - start)) # microseconds, a cold compiler included
-seen=0
-for moment in {1..20}; do
-  start run vector/saxpy --device sim:check
-  sleep "$(printf '0.%06d' $((whole * moment / 21 % 1000000)))"
-  [[ $(</proc/$judge/task/$judge/children) ]] && seen=$((seen + 1))
-  kill -KILL $judge
-  wait $judge
-done 2>/dev/null
-check "a judge killed at 20 moments leaves no worker" "$(left)" 0
+kill_at_moments 50 $((whole + 100000)) "${saxpy[@]}"
+check "a judge killed at 50 moments leaves no worker" "$(left)" 0
 check "though it had some" "$((seen > 0))" 1
+check "and no half record in its output" "$halves" 0
+check "nor in its store" "$("$perigee" query --db "$top/db" --json --sql "SELECT count(*) > 0 AS some,
+  sum(NOT json_valid(record) OR source_sha NOT IN (SELECT sha FROM sources)) AS halves FROM records")" \
+  '{"halves":0,"some":1}'
+
+export PERIGEE_PYTHON=$top/python
+kill_at_moments 10 500000 "$perigee" check vector/saxpy "$top/endless.py" --device sim --json
+check "nor one that compiles by a program what that has started" "$(left)" 0
+check "though it had" "$((seen > 0))" 1
+unset PERIGEE_PYTHON
 
 for signal in KILL INT TERM HUP; do
-  # An interactive shell does not ignore SIGINT for it, as a script does for what it puts into the background.
-  env --default-signal=INT "$perigee" check vector/saxpy "$top/endless.cu" --device sim >/dev/null 2>&1 </dev/null &
-  judge=$!
+  start "$perigee" check vector/saxpy "$top/endless.cu" --device sim >/dev/null 2>&1
   for _ in {1..100}; do
-    [[ $(workers) == 0 ]] || break
+    [[ $(alive) == 0 ]] || break
     sleep 0.05
   done
   sleep 0.3
-  check "a kernel that never ends runs in a worker" "$(workers)" "[1-9]*"
+  check "a kernel that never ends runs in a worker" "$(alive)" "[1-9]*"
   kill -$signal $judge
   wait $judge 2>/dev/null
   status=$?

@@ -128,6 +128,7 @@ end
 --- A judge's session and a progress line for parsed options.
 function common.session(options)
   if options.dump then dump.prepare(options.dump) end
+  if options.json then io.stdout:setvbuf "no" end -- each object is one write: a kill halves none
   local line = progress.new(true)
   local session = judge.session {
     device = device.spec(options.device), timeout = options.timeout, budget = options.budget,
@@ -140,7 +141,7 @@ end
 
 --- Write a line on standard output at once.
 function common.out(text)
-  io.stdout:write(text, "\n")
+  io.stdout:write(text .. "\n")
   io.stdout:flush()
 end
 
