@@ -13,6 +13,7 @@ cli.COMMANDS = {
   { "check", "compile a candidate for a task, validate it, time it where a clock is meaningful" },
   { "tune", "search the knobs of an implementation for the fastest configuration" },
   { "compare", "two sets of records side by side, with intervals; a regression exits 1" },
+  { "drift", "where a series of attempts reached correctness by falling back" },
   { "repro", "run one record again from what it stores: source, plan, parameters, seed" },
   { "query", "what the results store holds; JSONL out and in" },
   { "list", "the catalogue of tasks" },

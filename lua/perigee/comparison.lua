@@ -12,10 +12,12 @@ local Z95 = 1.959964 -- quantile 0.975 of the standard normal
 
 -- ---- sets ----
 
--- GPUs of one machine are one kind; each way to simulate is another.
-local function kind_of(device)
+--- GPUs of one machine are one kind of device; each way to simulate is another.
+function comparison.kind_of(device)
   return (device or "?"):match("^cuda") or (device or "?"):match("^[^,]*")
 end
+
+local kind_of = comparison.kind_of
 
 local function key_of(rec)
   return core.json_encode { rec.task, rec.cell or "", params.text(rec.params or {}), rec.impl or "",
@@ -72,6 +74,15 @@ end
 local function instructions(rec)
   local counters = rec.counters
   return counters and counters.complete and counters.warp_instructions or nil
+end
+
+--- What a record says that its kernels cost: the median in microseconds, or a count that is exact.
+-- @treturn nil|number,string the cost, and "time" or "instructions"
+function comparison.cost(rec)
+  if rec.time then return rec.time.median_us, "time" end
+  local count = instructions(rec)
+  if count and count > 0 then return count, "instructions" end
+  return nil
 end
 
 -- What both have: a time each, or an exact count each.

@@ -5,10 +5,9 @@ local core = require "perigee.core"
 local columns = require "perigee.columns"
 local common = require "perigee.cli.common"
 local comparison = require "perigee.comparison"
-local files = require "perigee.files"
 local knobs = require "perigee.knobs"
 local params = require "perigee.params"
-local store = require "perigee.store"
+local records = require "perigee.cli.records"
 local units = require "perigee.units"
 
 local compare = {}
@@ -24,29 +23,8 @@ function compare.configure(parser)
   parser:argument("b", "after: the same")
   parser:option("--fail-above", "percent by which B may be slower; more is a regression")
     :argname("PCT"):default("5"):convert(percent)
-  parser:option("--db", "results store (default: $PERIGEE_DB, else ~/.local/share/perigee)")
-    :argname("FILE")
+  records.configure(parser)
   parser:flag("--json", "one JSON object a line on standard output")
-end
-
-local function from_file(path)
-  local next_line = store.lines(path)
-  return comparison.set(function()
-    local _, whole = next_line()
-    if whole then return store.parts(whole) end
-  end)
-end
-
--- A file when there is one of that name, else a session.
-local function load_set(name, options)
-  if files.is_file(name) then return from_file(name) end
-  local path = store.path(options.db)
-  local file = name:find("/", 1, true) or name:match("%.jsonl?$")
-  if file or not files.is_file(path) then
-    files.find(name, { "." }, not file and "and no results store in " .. path or nil)
-  end
-  local opened <close> = store.open(path, { readonly = true })
-  return comparison.set(opened:records(opened:find_session(name)))
 end
 
 -- ---- for people ----
@@ -142,7 +120,8 @@ end
 
 --- @treturn integer exit status: 1 when something is slower than allowed or fails in B only
 function compare.main(options)
-  local a, b = load_set(options.a, options), load_set(options.b, options)
+  local a = records.read(options.a, options, comparison.set)
+  local b = records.read(options.b, options, comparison.set)
   local rows, counts = comparison.rows(a, b, options.fail_above)
   if #rows == 0 then core.error("invalid", "both sets are empty") end
   if options.json then
