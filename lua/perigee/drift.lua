@@ -103,9 +103,9 @@ end
 -- @tparam table attempts list of {rec, id}: records in order
 -- @tparam[opt] table naive {cost, metric, record}: what the naive implementation costs
 -- @treturn table a row an attempt: {number, record, impl, at, verdict, cost, metric = "time" (us)
---   or "instructions", vs_best = cost over that of the best attempt before, vs_naive, best = {number,
---   record, cost}, lost and gained = techniques against the best and the failed ones since,
---   failures = how many failed just before, status}; status is "failed", "fallback", "lost"
+--   or "instructions", vs_best = cost over that of the best attempt before, vs_naive, best =
+--   {number, record, cost}, lost and gained = techniques against the best and the failed ones
+--   since, failures = how many failed just before, status}; status is "failed", "fallback", "lost"
 --   (techniques, and not known to be as fast), "best", "first", "same", "slower" or "unmeasured"
 function drift.rows(attempts, naive)
   local state, rows = new_state(naive), {}
