@@ -3,77 +3,22 @@
 `allocate` is what the language can do: a program is one warp, its lanes probe together until all
 have found or inserted their block. atomic_cas takes no mask, so empty entries are taken one after
 the other, each with one scalar compare-and-swap for all lanes that want it: the lever that CUDA C++
-has by __match_any_sync. `allocate_published` is the published program (arXiv 2608.08287): a
-fixed number of probes, acquire-release atomics for every lane in every probe, those of idle lanes on a scratch slot. A chain
-longer than its probes loses the block.
+has by __match_any_sync. `allocate_published` is the published program (arXiv 2608.08287): a fixed
+number of probes, acquire-release atomics for every lane in every probe, those of idle lanes on a
+scratch slot. A chain longer than its probes loses the block.
 """
 
 import triton
 import triton.language as tl
 
-from tsdf import EMPTY, DROPPED, block_hash, block_key, ray_to, signed_distance, voxel_of
+from tsdf import (
+    DROPPED, EMPTY, block_hash, block_key, find_or_insert, ray_to, signed_distance, voxel_of,
+)
 
 LAUNCH = {
     "allocate": {"num_warps": 1, "grid": "ceil_div(n, 32)"},
     "allocate_published": {"num_warps": 4, "grid": "ceil_div(n, 128)"},
 }
-
-# What next_act says besides lanes.
-PROBING = tl.constexpr(1 << 20)
-DONE = tl.constexpr(1 << 21)
-
-
-@triton.jit
-def publish(table, coord, block_count, drop_count, capacity, slot, x, y, z):
-    """The winner of an empty entry gives it a block, as far as the pool goes. All are scalars."""
-    place = tl.atomic_add(block_count, 1, sem="relaxed")
-    at = table.to(tl.pointer_type(tl.int32)) + 4 * slot + 2
-    if place < capacity:
-        tl.store(at, place)
-        tl.store(coord + 3 * place, x)
-        tl.store(coord + 3 * place + 1, y)
-        tl.store(coord + 3 * place + 2, z)
-    else:
-        tl.store(at, DROPPED)
-        tl.atomic_add(drop_count, 1, sem="relaxed")
-
-
-@triton.jit
-def next_act(asks, seen, key, lane):
-    """What the warp does next, by one vote: the lowest lane that saw an empty entry; PROBING when
-    there is none but some lane still looks for its key; else DONE."""
-    asks = asks & (seen != key)
-    return tl.min(tl.where(asks & (seen == EMPTY), lane, tl.where(asks, PROBING, DONE)), 0)
-
-
-@triton.jit
-def insert(table, coord, block_count, drop_count, table_mask, capacity, x, y, z, asks):
-    lane = tl.arange(0, asks.shape[0])
-    key = block_key(x, y, z)
-    slot = (block_hash(x, y, z) & table_mask).to(tl.int32)
-    left = table_mask + 1
-    seen = tl.load(table + 2 * slot, mask=asks, other=0)
-    act = next_act(asks, seen, key, lane)
-    while (act < DONE) & (left > 0):
-        # Empty entries: one after the other, each with one scalar compare-and-swap for all lanes.
-        while act < PROBING:
-            here = lane == act
-            bx = tl.sum(tl.where(here, x, 0), 0)
-            by = tl.sum(tl.where(here, y, 0), 0)
-            bz = tl.sum(tl.where(here, z, 0), 0)
-            at = tl.sum(tl.where(here, slot, 0), 0)
-            wanted = block_key(bx, by, bz)
-            old = tl.atomic_cas(table + 2 * at, tl.full((), EMPTY, tl.int64), wanted, sem="relaxed")
-            if old == EMPTY:
-                publish(table, coord, block_count, drop_count, capacity, at, bx, by, bz)
-                old = wanted
-            seen = tl.where(slot == at, old, seen)
-            act = next_act(asks, seen, key, lane)
-        asks = asks & (seen != key)
-        slot = (slot + 1) & table_mask.to(tl.int32)
-        seen = tl.load(table + 2 * slot, mask=asks, other=0)
-        act = next_act(asks, seen, key, lane)
-        left -= 1
 
 
 @triton.jit
@@ -96,7 +41,7 @@ def allocate(
         key = block_key(x, y, z)
         asks = live & (sdf >= -trunc) & (key != previous)
         previous = tl.where(asks, key, previous)
-        insert(table, coord, block_count, drop_count, table_mask, capacity, x, y, z, asks)
+        find_or_insert(table, coord, block_count, drop_count, table_mask, capacity, x, y, z, asks)
 
 
 @triton.jit

@@ -26,6 +26,23 @@ def observation(point_weight, point_color, i, live):
 
 
 @triton.jit
+def add_samples(
+    tsdf, weight, r, g, b, block, x, y, z, sdf, counts, inv_trunc, weight_cap, pw, pr, pg, pb
+):
+    """Adds samples that count to their voxels, but for those of blocks without a place (below 0)."""
+    adds = counts & (block >= 0)
+    at = block.to(tl.int64) * 512 + ((x & 7) | (y & 7) << 3 | (z & 7) << 6)
+    if weight_cap > 0.0:
+        adds = adds & (tl.load(weight + at, mask=adds, other=0.0, volatile=True) < weight_cap)
+    value = tl.minimum(tl.maximum(sdf * inv_trunc, -1.0), 1.0) * pw
+    tl.atomic_add(tsdf + at, value, mask=adds, sem="relaxed")
+    tl.atomic_add(weight + at, pw, mask=adds, sem="relaxed")
+    tl.atomic_add(r + at, pr, mask=adds, sem="relaxed")
+    tl.atomic_add(g + at, pg, mask=adds, sem="relaxed")
+    tl.atomic_add(b + at, pb, mask=adds, sem="relaxed")
+
+
+@triton.jit
 def update(
     points: "*fp32", point_weight: "*fp32", point_color: "*u8", table: "*i64", tsdf: "*fp32",
     weight: "*fp32", r: "*fp32", g: "*fp32", b: "*fp32", n: "i32", steps: "i32", voxel: "fp32",
@@ -50,16 +67,9 @@ def update(
         previous = tl.where(asks, key, previous)
         found = find(table, table_mask, x >> 3, y >> 3, z >> 3, asks)
         block = tl.where(asks, found, block)
-        adds = counts & (block >= 0)
-        at = block.to(tl.int64) * 512 + ((x & 7) | (y & 7) << 3 | (z & 7) << 6)
-        if weight_cap > 0.0:
-            adds = adds & (tl.load(weight + at, mask=adds, other=0.0, volatile=True) < weight_cap)
-        value = tl.minimum(tl.maximum(sdf * inv_trunc, -1.0), 1.0) * pw
-        tl.atomic_add(tsdf + at, value, mask=adds, sem="relaxed")
-        tl.atomic_add(weight + at, pw, mask=adds, sem="relaxed")
-        tl.atomic_add(r + at, pr, mask=adds, sem="relaxed")
-        tl.atomic_add(g + at, pg, mask=adds, sem="relaxed")
-        tl.atomic_add(b + at, pb, mask=adds, sem="relaxed")
+        add_samples(
+            tsdf, weight, r, g, b, block, x, y, z, sdf, counts, inv_trunc, weight_cap, pw, pr, pg, pb,
+        )
 
 
 @triton.jit

@@ -35,6 +35,12 @@ local function own(name, kernel, knobs)
   }
 end
 
+-- A program of Triton takes 32 points.
+local function triton_launches(p)
+  local programs = (p.n + 31) // 32
+  return { { kernel = "allocate", grid = programs }, { kernel = "update", grid = programs } }
+end
+
 return pg.task {
   name = "hash/tsdf_fuse",
   category = "hash",
@@ -98,5 +104,7 @@ may be kept in another layout.]],
     }),
     { name = "rust-pass", "rust", "kernels/tsdf/fuse.rs" },
     { name = "rust-ray-pass", "rust", "kernels/tsdf/fuse.rs", kernel = "fuse_ray" },
+    { name = "triton", "triton", "kernels/tsdf/fuse.py", launch = triton_launches },
+    { name = "triton-pass", "triton", "kernels/tsdf/fuse.py" },
   },
 }

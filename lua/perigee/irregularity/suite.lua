@@ -21,7 +21,9 @@ suite.CONTROLS = {
 }
 
 -- Arms of other names than "language-lever": whose levers they have.
-local PEERS = { triton = "cuda-ray", ["triton-published"] = "cuda" }
+local PEERS = {
+  triton = "cuda-ray", ["triton-published"] = "cuda", ["triton-pass"] = "cuda-ray-pass",
+}
 
 --- A list of words between commas; nil for nil.
 function suite.words(text)

@@ -1,0 +1,79 @@
+"""Stage "fuse" in Triton: see fuse.cu.
+
+Two launches, of the kernels of allocate.py and update.py, or one pass, `fuse`, that adds to a voxel
+as soon as the insert knows its block.
+"""
+
+import triton
+import triton.language as tl
+
+from allocate import allocate as allocate_points
+from tsdf import (
+    DROPPED, EMPTY, block_key, find_or_insert, ray_to, signed_distance, voxel_of, wait_for_blocks,
+)
+from update import add_samples, observation, update as update_points
+
+LAUNCH = {
+    "fuse": {"num_warps": 1, "grid": "ceil_div(n, 32)"},
+    "allocate": {"num_warps": 1, "grid": "ceil_div(n, 32)"},
+    "update": {"num_warps": 1, "grid": "ceil_div(n, 32)"},
+}
+
+
+@triton.jit
+def allocate(
+    points: "*fp32", table: "*i64", coord: "*i32", block_count: "*i32", drop_count: "*u64",
+    n: "i32", steps: "i32", voxel: "fp32", inv_voxel: "fp32", trunc: "fp32", cam_x: "fp32",
+    cam_y: "fp32", cam_z: "fp32", table_mask: "u32", capacity: "i32",
+):
+    allocate_points(
+        points, table, coord, block_count, drop_count, n, steps, voxel, inv_voxel, trunc, cam_x,
+        cam_y, cam_z, table_mask, capacity,
+    )
+
+
+@triton.jit
+def update(
+    points: "*fp32", point_weight: "*fp32", point_color: "*u8", table: "*i64", tsdf: "*fp32",
+    weight: "*fp32", r: "*fp32", g: "*fp32", b: "*fp32", n: "i32", steps: "i32", voxel: "fp32",
+    inv_voxel: "fp32", trunc: "fp32", inv_trunc: "fp32", cam_x: "fp32", cam_y: "fp32",
+    cam_z: "fp32", table_mask: "u32", weight_cap: "fp32",
+):
+    update_points(
+        points, point_weight, point_color, table, tsdf, weight, r, g, b, n, steps, voxel, inv_voxel,
+        trunc, inv_trunc, cam_x, cam_y, cam_z, table_mask, weight_cap,
+    )
+
+
+@triton.jit
+def fuse(
+    points: "*fp32", point_weight: "*fp32", point_color: "*u8", table: "*i64", coord: "*i32",
+    block_count: "*i32", drop_count: "*u64", tsdf: "*fp32", weight: "*fp32", r: "*fp32",
+    g: "*fp32", b: "*fp32", n: "i32", steps: "i32", voxel: "fp32", inv_voxel: "fp32",
+    trunc: "fp32", inv_trunc: "fp32", cam_x: "fp32", cam_y: "fp32", cam_z: "fp32",
+    table_mask: "u32", capacity: "i32", weight_cap: "fp32", BLOCK: tl.constexpr = 32,
+):
+    i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    live = i < n
+    px, py, pz, ux, uy, uz, length = ray_to(points, i, live, cam_x, cam_y, cam_z)
+    pw, pr, pg, pb = observation(point_weight, point_color, i, live)
+    previous = tl.full((BLOCK,), EMPTY, tl.int64)
+    block = tl.full((BLOCK,), DROPPED, tl.int32)
+    for s in range(-steps, steps + 1):
+        t = s.to(tl.float32) * voxel
+        x = voxel_of(px, ux, t, inv_voxel)
+        y = voxel_of(py, uy, t, inv_voxel)
+        z = voxel_of(pz, uz, t, inv_voxel)
+        sdf = signed_distance(x, y, z, length, voxel, cam_x, cam_y, cam_z)
+        counts = live & (sdf >= -trunc)
+        key = block_key(x >> 3, y >> 3, z >> 3)
+        asks = counts & (key != previous)
+        previous = tl.where(asks, key, previous)
+        found, slot = find_or_insert(
+            table, coord, block_count, drop_count, table_mask, capacity, x >> 3, y >> 3, z >> 3,
+            asks, True,
+        )
+        block = tl.where(asks, wait_for_blocks(table, slot, found, asks), block)
+        add_samples(
+            tsdf, weight, r, g, b, block, x, y, z, sdf, counts, inv_trunc, weight_cap, pw, pr, pg, pb,
+        )
