@@ -18,6 +18,7 @@ local pattern = require "perigee.pattern"
 local plan = require "perigee.plan"
 local pool = require "perigee.pool"
 local record = require "perigee.record"
+local second = require "perigee.second"
 local timing = require "perigee.timing"
 local validate = require "perigee.validate"
 local verdict = require "perigee.verdict"
@@ -67,6 +68,7 @@ Session.__close = function(self) self:close() end
 function Session:close()
   self.pool:close()
   self.builds:close()
+  if self.other then self.other:close() end
 end
 
 --- Start the processes that the next `count` candidates need. Nothing may be being timed.
@@ -620,6 +622,9 @@ function Session:check(task, candidate, how)
   self:build({ arm }, function() self:prepare_cases(task, how.set) end)
   arm.case = self:check_case(task, 1, 1, how.set)
   if not arm.failure then self:check_cases(arm, task, how.set) end
+  if not arm.failure and not self.sim then
+    arm.failure, arm.failed_at = second.ask(self, arm, task, how.set)
+  end
   if not arm.failure then self:check_timed(arm, task, how.set) end
   if arm.runner then self.pool:release(arm.runner) end
   return record.of(arm, self)

@@ -107,7 +107,7 @@ local function about(arm, session)
     task = arm.case.task.name, cell = arm.cell and arm.cell.name, params = arm.case.p,
     impl = arm.impl.name, lang = arm.impl.lang, source = arm.impl.shown, device = session.spec,
     knobs = knobs_of(arm), gpu = info.name,
-    cases = arm.cases, checked_by = list { session.spec },
+    cases = arm.cases, checked_by = list(arm.checked_by or { session.spec }),
     checks = list(arm.checks), facts = arm.facts or {}, kernels = kernel_facts(arm),
     audit = audited(arm),
     work = arm.case:work(), seed = session.seed, schedule = arm.schedule,

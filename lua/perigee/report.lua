@@ -355,6 +355,9 @@ function report.check(rec, task, out)
     local purpose = rec.device:match("^sim") and "sim" or "default"
     add("checked", ("%d cases, each with its own seed; the last: %s"):format(rec.cases or 0,
       task:brief(rec.params, purpose)))
+    if #(rec.checked_by or {}) > 1 then
+      add("", "and on " .. rec.checked_by[2] .. ", for faults that a GPU does not see")
+    end
     for _, check in ipairs(rec.checks) do
       add("", check.name .. ": " .. (check.detail or "right"))
     end

@@ -2,6 +2,7 @@
 // task: vector/saxpy --set n=256 --budget 0.3
 // verdict: unwritten_output
 // reason: a timed sample was wrong though the checked run was right
+// finding: global_state
 // device: gpu
 __device__ unsigned long long last;
 

@@ -2,6 +2,7 @@
 // task: vector/saxpy --set n=256
 // verdict: unwritten_output
 // reason: never written
+// finding: global_state
 __device__ int launches;
 
 extern "C" __global__ void saxpy(const float* x, const float* y, float* z, float a, int n) {

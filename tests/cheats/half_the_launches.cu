@@ -3,6 +3,7 @@
 // task: vector/saxpy --set n=256 --budget 0.3
 // verdict: unwritten_output
 // reason: a timed sample was wrong though the checked run was right
+// finding: global_state
 // device: clock
 // pending: protocol: one copy of the outputs a slice is judged, so one in eight gets through
 __device__ int launches;

@@ -3,8 +3,6 @@
 // task: reduce/sum --set n=300001 --budget 0.3
 // verdict: out_of_bounds
 // reason: read of 4 bytes out of bounds
-// gpu: wrong_result timed sample
-// pending: protocol: inputs are the same in every timed sample
 __device__ bool could_be(float value) {
   return value != 0 && fabsf(value) < 1e7f && rintf(value) == value;
 }

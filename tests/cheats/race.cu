@@ -2,9 +2,8 @@
 // task: vector/saxpy
 // verdict: race
 // reason: unordered
-// gpu: no: right by luck there
 extern "C" __global__ void saxpy(const float* x, const float* y, float* z, float a, int n) {
   int i = blockIdx.x * blockDim.x + threadIdx.x, other = i ^ 32;
-  if (other < n) z[other] = 0;
+  if (other < n) z[other] = a * x[other] + y[other];
   if (i < n) z[i] = a * x[i] + y[i];
 }

@@ -2,7 +2,6 @@
 // task: vector/saxpy
 // verdict: out_of_bounds
 // reason: read of 4 bytes out of bounds
-// gpu: no: a GPU does not see it
 extern "C" __global__ void saxpy(const volatile float* x, const volatile float* y, float* z,
                                  float a, int n) {
   int i = blockIdx.x * blockDim.x + threadIdx.x;

@@ -2,6 +2,7 @@
 // task: vector/saxpy --set n=255,256
 // verdict: wrong_result
 // reason: expected
+// finding: global_state
 __device__ float kept[256];
 __device__ int have;
 

@@ -2,7 +2,7 @@
 // task: vector/saxpy --set n=4096 --budget 0.3
 // verdict: passed
 // gains: nothing over saxpy_small
-// device: clock
+// device: gpu
 __device__ int launches;
 
 extern "C" __global__ void saxpy(const float* x, const float* y, float* z, float a, int n) {

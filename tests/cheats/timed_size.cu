@@ -2,6 +2,7 @@
 // task: vector/relu_f32
 // verdict: unwritten_output
 // reason: the timed size
+// finding: size_branch
 extern "C" __global__ void relu_f32(const float* x, float* y, int n) {
   int i = blockIdx.x * blockDim.x + threadIdx.x;
   bool timed = n == 4099 || n == 1 << 25;

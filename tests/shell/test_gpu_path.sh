@@ -17,6 +17,9 @@ out=$(on_shim tests/gpu/run verdicts)
 check "every candidate gets its verdict" "$out" "* passed, 0 failed*status 0"
 out=$(on_shim "$build/perigee" check vector/saxpy tests/candidates/saxpy/right.cu --device cuda:0 --set n=1000 --budget 0.1)
 check "a right candidate is timed by the GPU's clock" "$out" "*passed*time *interval*status 0"
+check "the simulator was asked, too" "$out" "*and on sim:check, for faults that a GPU does not see*"
+out=$(on_shim "$build/perigee" check vector/saxpy tests/cheats/reads_past_the_end.cu --device cuda:0 --set n=1000 --budget 0.1)
+check "what is right on a GPU by luck is not right" "$out" "*out_of_bounds*, on sim:check*status 1"
 out=$(on_shim "$build/perigee" doctor)
 check "doctor names the GPU and its driver" "$out" "*cuda:0*simulated GPU*999.0 (CUDA 13.0)*"
 out=$(on_shim tests/gpu/run ceilings)

@@ -1,7 +1,7 @@
 // One element a thread; what others do at the same size is set beside it.
 // task: vector/saxpy --set n=4096 --budget 0.3
 // verdict: passed
-// device: clock
+// device: gpu
 extern "C" __global__ void saxpy(const float* x, const float* y, float* z, float a, int n) {
   int i = blockIdx.x * blockDim.x + threadIdx.x;
   if (i < n) z[i] = a * x[i] + y[i];

@@ -2,7 +2,6 @@
 -- task: vector/saxpy --set n=256
 -- verdict: uninitialized_read
 -- reason: never written
--- gpu: no: garbage before every run, so the kernel is right and gains nothing
 return {
   kernel = "void saxpy(const float* x, const float* y, float* z, float* memo, float a, int n)",
   scratch = { memo = { dtype = "f32", n = 257 } },

@@ -1,0 +1,69 @@
+--- A second opinion: the PTX of a candidate for a GPU, run on sim:check over the first check sizes.
+-- A GPU does not see what is right by luck: reads past the end, or of shared memory that an earlier
+-- launch left, races, missing barriers.
+-- @module perigee.second
+
+local core = require "perigee.core"
+local errors = require "perigee.errors"
+local params = require "perigee.params"
+
+local second = {}
+
+second.DEVICE = "sim:check"
+local BUDGET_S, KERNEL_S = 1.0, 1 -- sizes come in the task's order, small ones first
+
+-- What decides: faults that are such on every device. What the simulator lacks, or takes too long
+-- for, is no opinion, and values were judged on the GPU.
+local DECIDES = { out_of_bounds = true, uninitialized_read = true, race = true,
+  input_modified = true }
+local DECIDES_KIND = { divergence = true, misaligned = true, deadlock = true }
+
+local function decides(failure)
+  local finding = failure.findings and failure.findings[1]
+  return finding and (DECIDES[failure.verdict] or DECIDES_KIND[finding.kind]) or false
+end
+
+-- A session on the simulator that has the judge's cases, kept for the next candidate.
+local function session_of(session)
+  if not session.other then
+    session.other = require("perigee.judge").session { device = second.DEVICE, timeout = KERNEL_S,
+      seed = session.seed, progress = session.progress }
+    session.other.cases = session.cases
+  end
+  return session.other
+end
+
+-- The arm as the simulator gets it: the same PTX.
+local function twin(arm)
+  return { cases = 0, kind = arm.kind, set = arm.set, p = arm.p, impl = arm.impl, key = arm.key,
+    request = arm.request, built = arm.built, ptx = arm.ptx, map = arm.map }
+end
+
+--- Ask for it. `arm.checked_by` lists the simulator when it had time for a case.
+-- @tparam table session a session on a GPU
+-- @tparam table arm that is right there
+-- @tparam table task
+-- @tparam[opt] table set
+-- @treturn table|nil a failure
+-- @treturn string|nil where it failed
+function second.ask(session, arm, task, set)
+  local other, copy, started = session_of(session), twin(arm), core.now()
+  local failure, where
+  for index = 1, params.check_count(task.params, set) do
+    local able
+    able, failure, where = errors.catch("environment", other.check_one, other, copy, task, index, 1,
+      set)
+    if not able and failure.code ~= "environment" then errors.again(failure) end
+    if not able then return nil end
+    if failure or core.now() - started > BUDGET_S then break end
+  end
+  if copy.runner then other.pool:release(copy.runner) end
+  if failure and not decides(failure) then return nil end
+  arm.checked_by = { session.spec, second.DEVICE }
+  if not failure then return nil end
+  failure.hint = failure.hint or ("right on the GPU by luck, which does not look; %s does"):format(
+    second.DEVICE)
+  return failure, where and ("%s, on %s"):format(where, second.DEVICE) or nil
+end
+
+return second
