@@ -23,12 +23,11 @@ static pg_worker *check_worker(lua_State *L) {
   return NULL;
 }
 
-/* core.worker(role): a new process. role: "runner", "simulator" or "compiler". Raises environment,
+/* core.worker(role): a new process. role: as pg_worker_spawn's. Raises environment,
  * invalid. */
 static int new_worker(lua_State *L) {
   pg_error error = {0};
-  if (lua_type(L, 1) != LUA_TSTRING)
-    return pg_lua_argument(L, 1, "\"runner\", \"simulator\" or \"compiler\"");
+  if (lua_type(L, 1) != LUA_TSTRING) return pg_lua_argument(L, 1, "the name of a role");
   pg_worker **w = lua_newuserdatauv(L, sizeof *w, MAPPING);
   *w = NULL;
   luaL_setmetatable(L, WORKER_META);

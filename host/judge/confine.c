@@ -131,7 +131,8 @@ void pg_confine_runner(bool simulator, char names[PG_SANDBOX_MAX]) {
     allow(&l, libraries, PG_MAY_READ);
     allow_listed(&l, getenv("LD_LIBRARY_PATH"), PG_MAY_READ);
   }
-  enforce(&l, PG_SECCOMP_ALONE, names);
+  if (!simulator) pg_landlock_allow(&l, "/proc/self/task", PG_MAY_DRIVE); /* names of threads */
+  enforce(&l, simulator ? PG_SECCOMP_ALONE : PG_SECCOMP_DRIVER, names);
 }
 
 void pg_confine_compiler(const pg_compile_reach *reach, char names[PG_SANDBOX_MAX]) {

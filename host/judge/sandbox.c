@@ -18,7 +18,7 @@
 extern char **environ;
 
 pg_worker_kind pg_worker_kind_of(const char *name) {
-  static const char *const names[PG_KINDS] = {"runner", "simulator", "compiler"};
+  static const char *const names[PG_KINDS] = {"runner", "simulator", "unconfined", "compiler"};
   int role = 0;
   while (role < PG_KINDS && strcmp(name, names[role]) != 0) role++;
   return (pg_worker_kind)role;

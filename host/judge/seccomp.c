@@ -9,15 +9,15 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/prctl.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 /* Newer than the oldest libseccomp; the number is that of every architecture. */
 enum { FCHMODAT2 = 452 };
 
 static const int denied[] = {
-    /* the network; what comes by the inherited socket needs none of these */
-    SCMP_SYS(socket), SCMP_SYS(connect), SCMP_SYS(bind), SCMP_SYS(listen), SCMP_SYS(accept),
-    SCMP_SYS(accept4), SCMP_SYS(io_uring_setup), SCMP_SYS(io_uring_enter),
+    /* connections; what comes by the inherited socket needs none of these */
+    SCMP_SYS(connect), SCMP_SYS(io_uring_setup), SCMP_SYS(io_uring_enter),
     SCMP_SYS(io_uring_register),
 /* other processes */
 #ifndef __SANITIZE_ADDRESS__ /* whose search for leaks needs a tracer */
@@ -52,6 +52,9 @@ static const int denied[] = {
     SCMP_SYS(setdomainname), SCMP_SYS(vhangup), SCMP_SYS(iopl), SCMP_SYS(ioperm),
     SCMP_SYS(modify_ldt)};
 
+static const int listening[] = {SCMP_SYS(bind), SCMP_SYS(listen), SCMP_SYS(accept),
+                                SCMP_SYS(accept4)};
+
 static const int programs[] = {SCMP_SYS(execve), SCMP_SYS(execveat), SCMP_SYS(fork),
                                SCMP_SYS(vfork)};
 
@@ -76,13 +79,20 @@ static bool deny_flag(scmp_filter_ctx filter, int call, uint64_t flag, bool set)
   return deny_when(filter, call, SCMP_A0(SCMP_CMP_MASKED_EQ, flag, set ? flag : 0));
 }
 
+/* A driver makes a local socket that others could connect to; it connects to none. */
+static bool limit_sockets(scmp_filter_ctx filter, pg_seccomp_kind kind) {
+  if (kind == PG_SECCOMP_DRIVER)
+    return deny_when(filter, SCMP_SYS(socket), SCMP_A0(SCMP_CMP_NE, AF_UNIX));
+  return seccomp_rule_add(filter, SCMP_ACT_ERRNO(EPERM), SCMP_SYS(socket), 0) == 0;
+}
+
 /* Threads are made, and, where programs may be started, processes in the same namespaces. */
 static bool limit_clone(scmp_filter_ctx filter, pg_seccomp_kind kind) {
   bool done = seccomp_rule_add(filter, SCMP_ACT_ERRNO(ENOSYS), SCMP_SYS(clone3), 0) == 0;
 #ifdef __SANITIZE_ADDRESS__
   kind = PG_SECCOMP_PROGRAMS;
 #endif
-  if (kind == PG_SECCOMP_ALONE)
+  if (kind != PG_SECCOMP_PROGRAMS)
     return done && deny_flag(filter, SCMP_SYS(clone), CLONE_THREAD, false);
   for (size_t i = 0; i < COUNT(namespaces); i++)
     done = done && deny_flag(filter, SCMP_SYS(clone), (uint64_t)namespaces[i], true);
@@ -93,7 +103,7 @@ static bool limit_clone(scmp_filter_ctx filter, pg_seccomp_kind kind) {
  * number to compare with; there signals stay inside by Landlock's scope or are not sent at all. */
 static bool limit_signals(scmp_filter_ctx filter, pg_seccomp_kind kind, bool scoped) {
   scmp_datum_t self = (scmp_datum_t)getpid();
-  if (kind == PG_SECCOMP_ALONE)
+  if (kind != PG_SECCOMP_PROGRAMS)
     return deny_when(filter, SCMP_SYS(kill), SCMP_A0(SCMP_CMP_NE, self)) &&
            deny_when(filter, SCMP_SYS(tgkill), SCMP_A0(SCMP_CMP_NE, self));
   return scoped || seccomp_rule_add(filter, SCMP_ACT_ERRNO(EPERM), SCMP_SYS(kill), 0) == 0;
@@ -101,8 +111,10 @@ static bool limit_signals(scmp_filter_ctx filter, pg_seccomp_kind kind, bool sco
 
 static bool add_rules(scmp_filter_ctx filter, pg_seccomp_kind kind, bool signals) {
   deny(filter, denied, COUNT(denied));
-  if (kind == PG_SECCOMP_ALONE) deny(filter, programs, COUNT(programs));
-  return limit_clone(filter, kind) && limit_signals(filter, kind, signals) &&
+  if (kind != PG_SECCOMP_PROGRAMS) deny(filter, programs, COUNT(programs));
+  if (kind != PG_SECCOMP_DRIVER) deny(filter, listening, COUNT(listening));
+  return limit_sockets(filter, kind) && limit_clone(filter, kind) &&
+         limit_signals(filter, kind, signals) &&
          deny_when(filter, SCMP_SYS(prctl),
                    SCMP_A0(SCMP_CMP_MASKED_EQ, UINT32_MAX, PR_SET_PDEATHSIG)) &&
          deny_when(filter, SCMP_SYS(prlimit64), SCMP_A2(SCMP_CMP_NE, 0)); /* they may be read */

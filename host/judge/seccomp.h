@@ -6,7 +6,8 @@
 #include <stdbool.h>
 
 typedef enum pg_seccomp_kind {
-  PG_SECCOMP_ALONE, /* starts no process and no program: runners, the compiler that is a library */
+  PG_SECCOMP_ALONE,   /* starts no process and no program: the simulator, NVRTC */
+  PG_SECCOMP_DRIVER,  /* the same with a GPU's driver, which listens on a local socket */
   PG_SECCOMP_PROGRAMS /* may start programs: rustc, Python */
 } pg_seccomp_kind;
 

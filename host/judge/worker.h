@@ -13,7 +13,8 @@
 
 typedef struct pg_worker pg_worker;
 
-/* role: "runner", "simulator" (a runner that opens no other device) or "compiler". */
+/* role: "runner", "simulator" (a runner that opens no other device), "unconfined" (a runner without
+ * Landlock and seccomp) or "compiler". */
 pg_code pg_worker_spawn(const char *role, pg_worker **out, pg_error *error);
 /* Send one request (JSON), wait for its reply (JSON, malloc'ed, the caller frees). PG_TIMEOUT: the
  * deadline passed and the worker was killed; PG_CRASHED: it died (the message says by which signal

@@ -9,6 +9,7 @@ local device = require "perigee.device"
 local errors = require "perigee.errors"
 local files = require "perigee.files"
 local runner = require "perigee.runner"
+local suggest = require "perigee.suggest"
 local units = require "perigee.units"
 local worker = require "perigee.worker"
 
@@ -100,16 +101,33 @@ local function compiler(findings)
   }
 end
 
+-- What confines a stranger's host code, and what to do where it is missing.
+local CONFINING = {
+  landlock = "Landlock: Linux 5.13 or newer, started with landlock among lsm=",
+  seccomp = "seccomp filters: a kernel with CONFIG_SECCOMP_FILTER",
+}
+
+local function missing_of(list)
+  local missing = {}
+  for name, fix in pairs(CONFINING) do
+    if not suggest.has(list, name) then missing[#missing + 1] = fix end
+  end
+  table.sort(missing)
+  if #missing == 0 then return nil end
+  return table.concat(missing, "; ") .. "; without, candidates in Rust or Triton need --trust"
+end
+
+-- Of the runners that candidates get here.
 local function sandbox(findings)
   local ok, names = errors.catch("environment", function()
-    local one = worker.start("runner")
+    local one = worker.start(core.cuda_count() > 0 and "runner" or "simulator")
     local list = one:sandbox()
     one:kill()
     return list
   end)
-  findings[#findings + 1] = finding("sandbox", ok, names, function(list)
-    return #list > 0 and table.concat(list, ", ") or "this system offers no restriction"
-  end)
+  local found = finding("sandbox", ok, names, function(list) return table.concat(list, ", ") end)
+  if ok then found.fix = missing_of(names) end
+  findings[#findings + 1] = found
 end
 
 local function tasks(findings)

@@ -5,6 +5,7 @@
 
 local core = require "perigee.core"
 local errors = require "perigee.errors"
+local suggest = require "perigee.suggest"
 local verdict = require "perigee.verdict"
 local worker = require "perigee.worker"
 
@@ -22,30 +23,54 @@ local OPEN_S, LOAD_S, MOVE_S, TIME_S = 120, 120, 300, 30
 local GRACE_S = 10 -- the simulator keeps its own limit and says where the kernel hung
 local ALIGN = 256
 
+local unconfined = false -- whether this machine's driver starts only so
+
 --- Start a runner and let it open the device; `ready` waits for that.
 -- @tparam string spec "cuda:0", "sim:check", "sim:check,seed=7", ...
 -- @tparam table how {timeout = seconds a kernel may run}
 function runner.start(spec, how)
   local self = setmetatable({ spec = spec, timeout = how.timeout, sim = spec:match("^sim") ~= nil },
     Runner)
-  self.worker = worker.start(self.sim and "simulator" or "runner")
-  self.worker:post({ op = "open", device = spec, limit_s = how.timeout }, OPEN_S)
+  self:open(self.sim and "simulator" or unconfined and "unconfined" or "runner")
   return self
+end
+
+function Runner:open(role)
+  self.worker = worker.start(role)
+  self.worker:post({ op = "open", device = self.spec, limit_s = self.timeout }, OPEN_S)
+end
+
+-- What the runner answered to "open": the device's information, or nil and an error table.
+function Runner:opened()
+  local reply, e = self.worker:take()
+  e = e or (not reply.ok and reply.error) or nil
+  return not e and reply.info or nil, e
+end
+
+-- A driver may need what a confined process lacks, and no candidate is there yet: try without.
+function Runner:open_unconfined()
+  if self.sim or not suggest.has(self:sandbox(), "landlock")
+    and not suggest.has(self:sandbox(), "seccomp") then return nil end
+  self.worker:kill()
+  self:open("unconfined")
+  local info = self:opened()
+  unconfined = info ~= nil
+  return info
 end
 
 --- Wait until the device is open. @treturn table its information
 -- @raise "environment" when it cannot be opened
 function Runner:ready()
   if self.info then return self.info end
-  local reply, e = self.worker:take()
-  e = e or (not reply.ok and reply.error) or nil
-  if e then
+  local info, e = self:opened()
+  info = info or self:open_unconfined()
+  if not info then
     self:close()
     local code = (e.code == "timeout" or e.code == "crashed") and "environment" or e.code
     core.error(code, e.message, e.hint, e.where or self.spec)
   end
-  self.info = reply.info
-  return self.info
+  self.info = info
+  return info
 end
 
 -- One exchange. Returns the reply, or nil and a failure; a process that died or a GPU that faulted

@@ -10,8 +10,9 @@ Worker.__index = Worker
 
 local worker = {}
 
---- Start a process. @tparam string role "runner", "simulator" (a runner that opens no other device)
--- or "compiler"
+--- Start a process.
+-- @tparam string role "runner", "simulator" (a runner that opens no other device), "unconfined" (a
+--   runner for a driver that does not start under Landlock and seccomp) or "compiler"
 function worker.start(role)
   return setmetatable({ raw = core.worker(role), role = role }, Worker)
 end

@@ -113,7 +113,7 @@ static void an_unknown_role_is_refused(void **state) {
   pg_error error = {0};
   assert_int_equal(pg_worker_spawn("gardener", &w, &error), PG_INVALID);
   assert_null(w);
-  assert_string_equal(error.hint, "the roles are runner, simulator and compiler");
+  assert_string_equal(error.hint, "the roles are runner, simulator, unconfined and compiler");
 }
 
 static void the_restrictions_hold(void **state) {

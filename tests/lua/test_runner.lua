@@ -111,6 +111,7 @@ function TestRunner:test_a_device_that_does_not_open_is_the_environment()
     return {
       post = function() end, kill = function() killed = true end,
       take = function() return nil, { code = "crashed", message = "the runner process died" } end,
+      sandbox = function() return { "own-group" } end,
     }
   end
   local one = require("perigee.runner").start("cuda:0", { timeout = 1 })
@@ -121,6 +122,31 @@ function TestRunner:test_a_device_that_does_not_open_is_the_environment()
   lu.assertTrue(killed)
 end
 
+-- A driver that does not start under Landlock is given a process without, and so are the next.
+function TestRunner:test_a_driver_that_cannot_be_confined_is_not()
+  local start, roles = worker.start, {}
+  worker.start = function(role)
+    roles[#roles + 1] = role
+    return {
+      post = function() end, kill = function() end,
+      take = function()
+        if role == "unconfined" then return { ok = true, info = { name = "GPU" } } end
+        return { ok = false, error = { code = "environment", message = "OS call failed" } }
+      end,
+      sandbox = function() return role == "unconfined" and {} or { "own-group", "landlock" } end,
+    }
+  end
+  package.loaded["perigee.runner"] = nil
+  local runner = require "perigee.runner"
+  local one = runner.start("cuda:0", { timeout = 1 })
+  lu.assertEquals(one:ready(), { name = "GPU" })
+  lu.assertEquals(one:sandbox(), {})
+  runner.start("cuda:0", { timeout = 1 }):ready()
+  worker.start = start
+  package.loaded["perigee.runner"] = nil
+  lu.assertEquals(roles, { "runner", "unconfined", "unconfined" })
+end
+
 TestVerdict = {}
 
 function TestVerdict:test_every_verdict_has_a_status()
@@ -129,7 +155,7 @@ function TestVerdict:test_every_verdict_has_a_status()
   lu.assertEquals(status.passed, 0)
   lu.assertEquals(status.wrong_result, 1)
   lu.assertEquals(status.environment, 3)
-  lu.assertEquals(#verdict.WORDS, 14)
+  lu.assertEquals(#verdict.WORDS, 15)
 end
 
 os.exit(lu.LuaUnit.run())
