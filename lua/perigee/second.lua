@@ -39,7 +39,23 @@ local function twin(arm)
     request = arm.request, built = arm.built, ptx = arm.ptx, map = arm.map }
 end
 
---- Ask for it. `arm.checked_by` lists the simulator when it had time for a case.
+-- What kept the simulator from an opinion is told beside the verdict.
+local function no_opinion(arm, reason)
+  arm.unchecked = { kind = "unchecked", severity = "note",
+    text = ("%s did not see all of it: %s"):format(second.DEVICE, reason) }
+end
+
+-- One case on the simulator. Returns a failure or nil, and where.
+local function try(other, copy, task, index, set)
+  local able, failure, where = errors.catch("environment", other.check_one, other, copy, task,
+    index, 1, set)
+  if able then return failure, where end
+  if failure.code ~= "environment" then errors.again(failure) end
+  return { verdict = "environment", reason = failure.message, findings = {} }
+end
+
+--- Ask for it. `arm.checked_by` lists the simulator when a case went through; `arm.unchecked` is a
+-- finding when one did not.
 -- @tparam table session a session on a GPU
 -- @tparam table arm that is right there
 -- @tparam table task
@@ -50,17 +66,15 @@ function second.ask(session, arm, task, set)
   local other, copy, started = session_of(session), twin(arm), core.now()
   local failure, where
   for index = 1, params.check_count(task.params, set) do
-    local able
-    able, failure, where = errors.catch("environment", other.check_one, other, copy, task, index, 1,
-      set)
-    if not able and failure.code ~= "environment" then errors.again(failure) end
-    if not able then return nil end
-    if failure or core.now() - started > BUDGET_S then break end
+    failure, where = try(other, copy, task, index, set)
+    if failure then break end
+    arm.checked_by = { session.spec, second.DEVICE }
+    if core.now() - started > BUDGET_S then break end
   end
   if copy.runner then other.pool:release(copy.runner) end
-  if failure and not decides(failure) then return nil end
-  arm.checked_by = { session.spec, second.DEVICE }
   if not failure then return nil end
+  if not decides(failure) then return no_opinion(arm, failure.reason) end
+  arm.checked_by = { session.spec, second.DEVICE }
   failure.hint = failure.hint or ("right on the GPU by luck, which does not look; %s does"):format(
     second.DEVICE)
   return failure, where and ("%s, on %s"):format(where, second.DEVICE) or nil

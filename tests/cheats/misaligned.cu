@@ -2,6 +2,7 @@
 // task: vector/saxpy
 // verdict: launch_error
 // reason: is not a multiple of 16
+// gpu: launch_error misaligned
 extern "C" __global__ void saxpy(const float* x, const float* y, float* z, float a, int n) {
   int i = blockIdx.x * blockDim.x + threadIdx.x;
   if (i + 4 > n) {

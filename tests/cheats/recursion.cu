@@ -2,7 +2,7 @@
 // task: vector/saxpy --timeout 2
 // verdict: launch_error
 // reason: stack
-// gpu: launch_error
+// gpu: out_of_bounds
 __device__ __noinline__ float deeper(const volatile float* x, int depth) {
   return depth < 0 ? 0 : deeper(x, depth + 1) + *x;
 }
