@@ -10,6 +10,7 @@ local worker = require "perigee.worker"
 local compile = {}
 
 local DEADLINE_S = 120
+local CANDIDATE_S = 60 -- a stranger's source that takes longer is a bomb
 
 --- The architecture that the simulator presents, and the guess before a GPU has been asked.
 compile.DEFAULT_ARCH = "compute_90"
@@ -103,6 +104,10 @@ function compile.spare()
   return spare
 end
 
+local function deadline_of(request)
+  return request.foreign and CANDIDATE_S or DEADLINE_S
+end
+
 -- A spare that did not survive is no loss.
 local function compiler(spare)
   if spare and spare:take() then return spare end
@@ -124,7 +129,7 @@ local function start_tool(job, tool, progress)
   end
   request.trust = not job.request.foreign
   job.worker, job.tool, job.since = worker.start("compiler"), tool, core.now()
-  job.worker:post(request, DEADLINE_S)
+  job.worker:post(request, deadline_of(job.request))
   return job
 end
 
@@ -147,7 +152,7 @@ function compile.start(request, arch, spare, progress)
     arch = job.arch,
     options = core.json_array(table.move(request.options, 1, #request.options, 1, {})),
     expressions = core.json_array(table.move(request.expressions, 1, #request.expressions, 1, {})),
-  }, DEADLINE_S)
+  }, deadline_of(request))
   return job
 end
 

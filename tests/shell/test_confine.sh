@@ -1,0 +1,97 @@
+#!/bin/bash
+# What a candidate's compiler may reach, by the command: host code that Triton and Rust run while they compile is
+# confined, and where it cannot be, such a candidate needs --trust.
+. tests/shell/tap.sh
+perigee=$(realpath "${BUILD:-build}/perigee")
+top=$(mktemp -d)
+trap 'rm -rf "$top"' EXIT
+export PERIGEE_CACHE=off PERIGEE_PYTHON=$top/python
+echo "the answer is 42" >"$top/secret"
+touch "$top/mine.py"
+
+# In place of Python with Triton: what a candidate could try at import.
+cat >"$top/python" <<END
+#!/bin/bash
+case \$1 in -c) printf '3.0.0\n' && exit ;; esac
+try() { if "\${@:2}" >/dev/null 2>&1; then echo "\$1 done" >&2; else echo "\$1 denied" >&2; fi; }
+try own-file bash -c 'echo x >own && cat own && rm own'
+try program ls /usr/bin
+try secret cat $top/secret
+try password cat /etc/passwd
+try write touch $top/new
+try tmp mktemp
+try home ls ~
+try kill kill -0 \$PPID
+try judge kill -0 1
+try session setsid true
+try namespace unshare -r true
+try network bash -c ': </dev/tcp/127.0.0.1/9'
+try environment cat /proc/\$PPID/environ
+exit 1
+END
+chmod +x "$top/python"
+
+log_of() { # ARGUMENTS: what a check of mine.py printed
+  "$perigee" check vector/saxpy "$top/mine.py" --device sim "$@" 2>&1
+  echo "status $?"
+}
+held() { # NAME: 1 when runners here get this restriction
+  "$perigee" doctor | grep -q "^ok *sandbox.*[ ,]$1\(,\|\$\)" && echo 1 || echo 0
+}
+
+if [[ $(held landlock)$(held seccomp) == 11 ]]; then
+  check "a toolchain that is not in its place does not run" "$(log_of)" "*mine.py: environment*there is no program*status 3"
+  # It tells its own place, as Python tells its folders.
+  sed -i "s/printf '3.0.0.n'/printf '3.0.0\\\\n%s\\\\n' \"\$0\"/" "$top/python"
+  log=$(log_of)
+  check "a compiler that fails is a compile error" "$log" "*mine.py: compile_error*status 1"
+  for name in own-file program; do check "it may use: $name" "$log" "*$name done*"; done
+  for name in secret password write tmp home kill judge session namespace network environment; do
+    check "it may not reach: $name" "$log" "*$name denied*"
+  done
+  check "and nothing was written" "$(ls "$top")" $'mine.py\npython\nsecret'
+else
+  echo "ok 1 # SKIP this kernel cannot confine a compiler"
+  number=1
+fi
+
+export PERIGEE_SANDBOX=off
+check "what cannot be confined is not run" "$(log_of)" "*mine.py: environment*cannot confine it*--trust*status 3"
+check "but with --trust" "$(log_of --trust)" "*mine.py: compile_error*status 1"
+unset PERIGEE_SANDBOX
+
+# ---- files that a compiler is asked to include ----
+
+cat >"$top/includes.rs" <<END
+#![no_std]
+static TEXT: &str = include_str!("$top/secret");
+const _: () = panic!("{}", TEXT);
+END
+log=$(env -u PERIGEE_CACHE "$perigee" check vector/saxpy "$top/includes.rs" --device sim 2>&1)
+if [[ $log == *"environment"*rustc* ]]; then
+  echo "# no rustc here"
+elif [[ $(held landlock) == 1 ]]; then
+  check "Rust's include_str! is an error" "$log" "*compile_error*"
+  check "that tells nothing" "$(grep -c 42 <<<"$log")" 0
+fi
+if .ci/deps --where nvrtc >/dev/null && [[ $(held landlock) == 1 ]]; then
+  printf '#include "%s"\nextern "C" __global__ void saxpy() {}\n' "$top/secret" >"$top/includes.cu"
+  check "a header in the candidate's folder is its own" \
+    "$("$perigee" check vector/saxpy "$top/includes.cu" --device sim 2>&1)" "*answer is 42*"
+  mkdir "$top/deeper" && mv "$top/includes.cu" "$top/deeper"
+  log=$("$perigee" check vector/saxpy "$top/deeper/includes.cu" --device sim 2>&1)
+  check "one elsewhere is an error" "$log" "*compile_error*cannot open source file*"
+  check "that tells nothing" "$(grep -c "answer is" <<<"$log")" 0
+fi
+
+# ---- what the record says ----
+
+record=$("$perigee" run vector/saxpy --impl naive --device sim --json 2>/dev/null)
+for name in landlock seccomp no-capabilities; do
+  check "the record of a run says $name of the runner" \
+    "$(grep -c "\"sandbox\":\[[^]]*\"$name\"" <<<"$record")" "$(held $name)"
+done
+if .ci/deps --where nvrtc >/dev/null; then
+  check "and of the compiler" "$(grep -c '"compiler_sandbox":\[[^]]*"landlock"' <<<"$record")" "$(held landlock)"
+fi
+finish
