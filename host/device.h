@@ -18,6 +18,7 @@ typedef struct pg_module pg_module;
 typedef struct pg_kernel pg_kernel; /* lives as long as its module */
 typedef struct pg_stream pg_stream; /* NULL: the default stream; copies on it are synchronous */
 typedef struct pg_event pg_event;
+typedef struct pg_graph pg_graph; /* launches, copies and fills that start as one */
 
 typedef struct pg_device_info {
   char spec[64];          /* "cuda:0", "sim", "sim:check,workers=1,seed=7" */
@@ -210,6 +211,11 @@ typedef struct pg_device_ops {
   /* Name of the module's index-th kernel, NULL past the end. */
   const char *(*kernel_name)(pg_device *, pg_module *, int index);
 
+  /* Where a variable of the module in global memory lies; PG_NOT_FOUND when kernels alone know it.
+   */
+  pg_code (*global)(pg_device *, pg_module *, const char *name, pg_ptr *at, size_t *bytes,
+                    pg_error *);
+
   /* Asynchronous on CUDA. An empty grid or block, too many threads or too much shared memory is
    * PG_LAUNCH before anything runs. A kernel that faults gives PG_LAUNCH or PG_TIMEOUT at the next
    * sync (sim: at once) and `fault` tells; after a fault a CUDA device only answers `fault` and
@@ -234,6 +240,20 @@ typedef struct pg_device_ops {
   pg_code (*event_elapsed)(pg_device *, pg_event *start, pg_event *stop, double *microseconds,
                            pg_error *); /* waits for stop */
   void (*event_free)(pg_device *, pg_event *);
+  /* Whether the device has yet to come to where the event was recorded. NULL: it never has. */
+  bool (*event_pending)(pg_device *, pg_event *);
+
+  /* From graph_begin to graph_end what is enqueued on the stream goes into a graph and does not
+   * run; nothing may wait in between. graph_end with `out` NULL gives up. NULL, or PG_UNSUPPORTED:
+   * the device has no graphs. */
+  pg_code (*graph_begin)(pg_device *, pg_stream *, pg_error *);
+  pg_code (*graph_end)(pg_device *, pg_stream *, pg_graph **out, pg_error *);
+  pg_code (*graph_launch)(pg_device *, pg_graph *, pg_stream *, pg_error *);
+  void (*graph_free)(pg_device *, pg_graph *); /* NULL is allowed */
+
+  /* What was loaded into L2 to stay there is like the rest again. NULL where there is no such
+   * thing. */
+  void (*unpin)(pg_device *);
 
   /* What sim:check found since this was last called with reset, one a cause, verdicts among them
    * (a launch with one of these fails when it ends) and kinds that are none. Returns their number,

@@ -70,6 +70,12 @@ static void cuda_limit(pg_device *device, double seconds) {
   (void)device, (void)seconds;
 }
 
+static void cuda_unpin(pg_device *device) {
+  pg_cuda *cuda = (pg_cuda *)device;
+  if (!cuda->driver.CtxResetPersistingL2Cache || pg_cuda_use(cuda, NULL)) return;
+  cuda->driver.CtxResetPersistingL2Cache();
+}
+
 static void cuda_health(pg_device *device, pg_health *out) {
   pg_cuda *cuda = (pg_cuda *)device;
   pg_nvml_health(&cuda->nvml, cuda->bus_id, out);
@@ -95,6 +101,7 @@ static void cuda_close(pg_device *device) {
   pg_cuda *cuda = (pg_cuda *)device;
   if (cuda->context) {
     cuda->driver.CtxSetCurrent(cuda->context); /* after a fault what follows fails, harmlessly */
+    while (cuda->graphs) pg_cuda_graph_free(device, cuda->graphs);
     while (cuda->events) pg_cuda_event_free(device, cuda->events);
     while (cuda->streams) pg_cuda_stream_free(device, cuda->streams);
     while (cuda->modules) pg_cuda_unload(device, cuda->modules);
@@ -122,6 +129,7 @@ static const pg_device_ops cuda_ops = {
     .kernel = pg_cuda_kernel,
     .kernel_info = pg_cuda_kernel_info,
     .kernel_name = pg_cuda_kernel_name,
+    .global = pg_cuda_global,
     .launch = pg_cuda_launch,
     .sync = pg_cuda_sync,
     .fault = cuda_fault,
@@ -135,6 +143,12 @@ static const pg_device_ops cuda_ops = {
     .event_record = pg_cuda_event_record,
     .event_elapsed = pg_cuda_event_elapsed,
     .event_free = pg_cuda_event_free,
+    .event_pending = pg_cuda_event_pending,
+    .graph_begin = pg_cuda_graph_begin,
+    .graph_end = pg_cuda_graph_end,
+    .graph_launch = pg_cuda_graph_launch,
+    .graph_free = pg_cuda_graph_free,
+    .unpin = cuda_unpin,
     .health = cuda_health,
 };
 

@@ -19,6 +19,8 @@ typedef struct CUmod_st *CUmodule;
 typedef struct CUfunc_st *CUfunction;
 typedef struct CUstream_st *CUstream;
 typedef struct CUevent_st *CUevent;
+typedef struct CUgraph_st *CUgraph;
+typedef struct CUgraphExec_st *CUgraphExec;
 /* Only pointers to these are passed: what they point to is laid out by the structs below. */
 typedef struct CUlaunchConfig_st CUlaunchConfig;
 typedef struct CUtensorMap_st CUtensorMap;
@@ -138,6 +140,8 @@ enum {
   PG_CU_EVENT_DEFAULT = 0,
   PG_CU_EVENT_DISABLE_TIMING = 2,
   PG_CU_HOST_PORTABLE = 1,
+  PG_CU_NOT_READY = 600, /* what an event or a stream is while it has work to do */
+  PG_CU_CAPTURE_RELAXED = 2,
   PG_CU_LAUNCH_ATTRIBUTE_COOPERATIVE = 2,
   PG_CU_LAUNCH_ATTRIBUTE_CLUSTER = 4,
   PG_CU_TENSOR_SWIZZLE_32B = 1, /* 64 and 128 bytes follow; 0 is none */
@@ -186,6 +190,8 @@ enum {
   X('!', ModuleUnload, cuModuleUnload, (CUmodule module))                                          \
   X('!', ModuleGetFunction, cuModuleGetFunction,                                                   \
     (CUfunction * function, CUmodule module, const char *name))                                    \
+  X('!', ModuleGetGlobal, cuModuleGetGlobal_v2,                                                    \
+    (CUdeviceptr * pointer, size_t * bytes, CUmodule module, const char *name))                    \
   X('?', ModuleGetFunctionCount, cuModuleGetFunctionCount, (unsigned *count, CUmodule module))     \
   X('?', ModuleEnumerateFunctions, cuModuleEnumerateFunctions,                                     \
     (CUfunction * functions, unsigned count, CUmodule module))                                     \
@@ -214,8 +220,17 @@ enum {
   X('!', StreamDestroy, cuStreamDestroy_v2, (CUstream stream))                                     \
   X('!', EventCreate, cuEventCreate, (CUevent * event, unsigned flags))                            \
   X('!', EventRecord, cuEventRecord, (CUevent event, CUstream stream))                             \
+  X('!', EventQuery, cuEventQuery, (CUevent event))                                                \
   X('!', EventSynchronize, cuEventSynchronize, (CUevent event))                                    \
   X('!', EventDestroy, cuEventDestroy_v2, (CUevent event))                                         \
+  X('?', StreamBeginCapture, cuStreamBeginCapture_v2, (CUstream stream, unsigned mode))            \
+  X('?', StreamEndCapture, cuStreamEndCapture, (CUstream stream, CUgraph * graph))                 \
+  X('?', GraphInstantiate, cuGraphInstantiateWithFlags,                                            \
+    (CUgraphExec * exec, CUgraph graph, unsigned long long flags))                                 \
+  X('?', GraphLaunch, cuGraphLaunch, (CUgraphExec exec, CUstream stream))                          \
+  X('?', GraphExecDestroy, cuGraphExecDestroy, (CUgraphExec exec))                                 \
+  X('?', GraphDestroy, cuGraphDestroy, (CUgraph graph))                                            \
+  X('?', CtxResetPersistingL2Cache, cuCtxResetPersistingL2Cache, (void))                           \
   X('?', EventElapsedTime2, cuEventElapsedTime_v2,                                                 \
     (float *milliseconds, CUevent start, CUevent stop))                                            \
   X('!', EventElapsedTime, cuEventElapsedTime, (float *milliseconds, CUevent start, CUevent stop))

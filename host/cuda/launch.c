@@ -232,3 +232,8 @@ void pg_cuda_event_free(pg_device *device, pg_event *event) {
   cuda->driver.EventDestroy(event->handle);
   free(event);
 }
+
+bool pg_cuda_event_pending(pg_device *device, pg_event *event) {
+  pg_cuda *cuda = (pg_cuda *)device;
+  return cuda->driver.EventQuery(event->handle) == PG_CU_NOT_READY;
+}

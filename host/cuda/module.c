@@ -227,6 +227,17 @@ const char *pg_cuda_kernel_name(pg_device *device, pg_module *module, int index)
   return index >= 0 && index < module->name_count ? module->names[index] : NULL;
 }
 
+pg_code pg_cuda_global(pg_device *device, pg_module *module, const char *name, pg_ptr *at,
+                       size_t *bytes, pg_error *error) {
+  pg_cuda *cuda = (pg_cuda *)device;
+  CUdeviceptr pointer = 0;
+  pg_code code = pg_cuda_use(cuda, error);
+  if (code) return code;
+  cu_result result = cuda->driver.ModuleGetGlobal(&pointer, bytes, module->handle, name);
+  *at = pointer;
+  return pg_cuda_check(cuda, result, error, name);
+}
+
 /* ---- kernels ---- */
 
 /* Offsets and sizes as the driver has them (12.4), kinds from the text. Without text: by size

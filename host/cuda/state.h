@@ -58,6 +58,7 @@ typedef struct pg_cuda {
   pg_stream *streams;
   pg_event *events;
   pg_module *modules;
+  pg_graph *graphs;
   struct pg_staging *staging; /* made by the first large copy */
   pg_nvml nvml;
   /* Launches since the last successful sync, to name the kernel of a fault. */
@@ -100,6 +101,7 @@ void pg_cuda_unload(pg_device *, pg_module *);
 pg_code pg_cuda_kernel(pg_device *, pg_module *, const char *, pg_kernel **, pg_error *);
 pg_code pg_cuda_kernel_info(pg_device *, pg_kernel *, pg_kernel_info *, pg_error *);
 const char *pg_cuda_kernel_name(pg_device *, pg_module *, int);
+pg_code pg_cuda_global(pg_device *, pg_module *, const char *, pg_ptr *, size_t *, pg_error *);
 
 /* launch.c */
 pg_code pg_cuda_launch(pg_device *, const pg_launch *, pg_stream *, pg_error *);
@@ -111,5 +113,12 @@ pg_code pg_cuda_event_new(pg_device *, pg_event **, pg_error *);
 pg_code pg_cuda_event_record(pg_device *, pg_event *, pg_stream *, pg_error *);
 pg_code pg_cuda_event_elapsed(pg_device *, pg_event *, pg_event *, double *, pg_error *);
 void pg_cuda_event_free(pg_device *, pg_event *);
+bool pg_cuda_event_pending(pg_device *, pg_event *);
+
+/* graph.c */
+pg_code pg_cuda_graph_begin(pg_device *, pg_stream *, pg_error *);
+pg_code pg_cuda_graph_end(pg_device *, pg_stream *, pg_graph **, pg_error *);
+pg_code pg_cuda_graph_launch(pg_device *, pg_graph *, pg_stream *, pg_error *);
+void pg_cuda_graph_free(pg_device *, pg_graph *);
 
 #endif

@@ -201,6 +201,12 @@ pg_code pg_plan_parse(pg_plan *plan, const json_t *request, pg_device *device, p
   return code;
 }
 
+bool pg_plan_waits(const pg_plan *plan) {
+  for (size_t i = 0; i < plan->count; i++)
+    if (plan->steps[i].kind == PG_STEP_REPEAT) return true;
+  return false;
+}
+
 void pg_plan_free(pg_plan *plan) {
   for (size_t i = 0; i < plan->count; i++) {
     pg_step *s = &plan->steps[i];

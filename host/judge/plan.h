@@ -55,6 +55,8 @@ pg_code pg_plan_parse(pg_plan *plan, const json_t *request, pg_device *device, p
 /* Enqueue all steps over the buffers of one set. A repeat_until waits for its flag in every round;
  * when its rounds end before the flag is set: PG_TIMEOUT. */
 pg_code pg_plan_enqueue(pg_plan *plan, const pg_buffers *buffers, int set, pg_error *error);
+/* Whether enqueueing it waits for the device: it has a loop. */
+bool pg_plan_waits(const pg_plan *plan);
 void pg_plan_free(pg_plan *plan);
 
 /* Put the JSON arguments of a launch into step->params as the kernel's parameters ask (args.c). */

@@ -27,6 +27,8 @@ static void close_device(pg_runner *r) {
   if (!r->device) return;
   pg_runner_drop_timing(r);
   pg_buffers_free(&r->buffers);
+  pg_globals_free(&r->globals);
+  pg_clock_free(&r->clock);
   if (r->module) r->device->ops->unload(r->device, r->module);
   if (r->stream) r->device->ops->stream_free(r->device, r->stream);
   r->device->ops->close(r->device);
@@ -109,27 +111,38 @@ static pg_code list_kernels(pg_runner *r, pg_module *module, json_t *list, pg_er
   return PG_OK;
 }
 
-/* The new module is whole before the old one goes. Its globals start afresh. */
+/* The new module is whole before the old one goes. Its variables start afresh; those in "globals"
+ * will be put back to what they are now. */
 static pg_code op_load(pg_runner *r, const json_t *request, json_t *reply, pg_error *error) {
   pg_device *d = r->device;
   const char *image = NULL, *name = "candidate.ptx";
+  const json_t *globals = NULL;
   pg_module *module = NULL;
+  pg_globals kept = {0};
   pg_code code = pg_req_string(request, "image", &image, error);
+  if (!code && json_object_get(request, "globals"))
+    code = pg_req_list(request, "globals", PG_GLOBAL_MAX, &globals, error);
   if (!code) code = pg_opt_string(request, "name", &name, error);
   if (code) return code;
   size_t bytes = json_string_length(json_object_get(request, "image"));
   code = d->ops->load(d, image, bytes, name, &module, error);
   if (code) return code;
   json_t *kernels = json_array();
+  json_t *missing = json_array();
   code = list_kernels(r, module, kernels, error);
+  if (!code) code = pg_globals_keep(&kept, d, r->stream, module, globals, missing, error);
   if (code) {
     d->ops->unload(d, module);
     json_decref(kernels);
+    json_decref(missing);
     return code;
   }
+  pg_globals_free(&r->globals);
+  r->globals = kept;
   if (r->module) d->ops->unload(d, r->module);
   r->module = module;
   json_object_set_new(reply, "kernels", kernels);
+  json_object_set_new(reply, "globals_missing", missing);
   return PG_OK;
 }
 

@@ -7,6 +7,8 @@
 #include <jansson.h>
 
 #include "buffers.h"
+#include "clock.h"
+#include "globals.h"
 #include "plan.h"
 
 typedef pg_code pg_open_fn(const char *spec, pg_device **out, pg_error *error);
@@ -19,6 +21,7 @@ typedef struct pg_runner {
   pg_device_info info;
   pg_stream *stream;
   pg_module *module;
+  pg_globals globals; /* of the module */
   pg_buffers buffers;
   uint8_t *shared; /* borrowed */
   size_t shared_bytes;
@@ -26,6 +29,8 @@ typedef struct pg_runner {
   size_t scratch_bytes;
   pg_event **events; /* start and stop of each sample, made as needed */
   size_t event_count;
+  size_t lead; /* writes of half of L2 before a sample, so that the host is ahead of the device */
+  pg_clock clock;
   pg_fault fault;            /* of the request being handled */
   char broken[PG_WHERE_MAX]; /* why the device answers no more; empty while it does */
 } pg_runner;

@@ -1,6 +1,6 @@
 /* Timed samples by device events. A sample's preparation (resets, poison, cache flush) is enqueued
  * before its start event on the same stream, so the device is still busy while the host enqueues
- * what is timed. */
+ * what is timed; a sample whose start the device had passed by then is late, and not accepted. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,20 +9,29 @@
 #include "request.h"
 #include "runner.h"
 
-typedef enum method { COLD, HOT, BATCH } method;
+typedef enum method { COLD, HOT, BATCH, GRAPH } method;
+
+/* Spans of time that make one sample: of a graph, of one launch and of all launches. */
+enum { SPANS_MOST = 2 };
 
 typedef struct timing {
   pg_runner *runner;
   pg_plan plan;
   method method;
   size_t batch; /* sets of one sample */
-  size_t samples;
-  const int *sets; /* samples * batch of them */
+  size_t samples, spans;
+  const int *sets; /* samples * batch of them; of a graph, batch */
   uint32_t poison;
+  pg_graph *graphs[SPANS_MOST];
+  bool *late;       /* samples that are not accepted */
+  bool can_be_late; /* a plan that waits for the device is never ahead of it */
+  int64_t host_bound;
 } timing;
 
-/* Memory written to flush the cache: 2 x L2 would do if every line were replaced in order. */
-enum { FLUSH_TIMES_L2 = 3, LEAD_FILLS = 8 };
+/* Memory written to flush the cache: 2 x L2 would do if every line were replaced in order. The lead
+ * doubles when a sample was late; past the most, what is still late is bound by the host and taken
+ * as it is. */
+enum { FLUSH_TIMES_L2 = 3, LEAD_FILLS = 8, LEAD_MOST = 512 };
 
 /* ---- request ---- */
 
@@ -37,14 +46,28 @@ static pg_code parse_method(const json_t *request, timing *t, pg_error *error) {
     t->method = COLD;
   } else if (strcmp(name, "hot") == 0) {
     t->method = HOT;
-  } else if (strcmp(name, "batch") == 0) {
-    t->method = BATCH;
+  } else if (strcmp(name, "batch") == 0 || strcmp(name, "graph") == 0) {
+    t->method = *name == 'b' ? BATCH : GRAPH;
     t->batch = (size_t)batch;
   } else {
     const json_t *got = json_object_get(request, "method");
-    return pg_req_expected("method", "cold, hot or batch", got, error);
+    return pg_req_expected("method", "cold, hot, batch or graph", got, error);
   }
+  t->spans = t->method == GRAPH ? 2 : 1;
   return PG_OK;
+}
+
+/* A graph is made of certain sets, so all samples of a request have the same. */
+static pg_code parse_graph(const json_t *request, timing *t, pg_error *error) {
+  int64_t samples = 1;
+  if (t->method != GRAPH) return PG_OK;
+  if (t->batch < 2 || t->samples != 1)
+    return pg_fail(error, PG_INVALID, "a graph needs the sets of one sample, 2 at least");
+  if (!t->can_be_late)
+    return pg_fail(error, PG_UNSUPPORTED, "a plan that loops waits for the device: no graph");
+  pg_code code = pg_opt_integer(request, "samples", 1, PG_EVENT_PAIRS / 2, &samples, error);
+  t->samples = (size_t)samples;
+  return code;
 }
 
 /* State must be fresh for every launch of a sample, so a set appears in it once. */
@@ -93,6 +116,7 @@ void pg_runner_drop_timing(pg_runner *r) {
   if (r->scratch) r->device->ops->free(r->device, r->scratch, NULL);
   r->scratch = 0;
   r->scratch_bytes = 0;
+  r->lead = 0;
 }
 
 static pg_code need_events(pg_runner *r, size_t count, pg_error *error) {
@@ -131,23 +155,23 @@ static pg_code sweep(pg_runner *r, size_t bytes, pg_error *error) {
  * (half of L2) that leaves the rest of the cache as it was. */
 static pg_code lead(pg_runner *r, pg_error *error) {
   pg_code code = PG_OK;
-  for (int i = 0; !code && i < LEAD_FILLS; i++)
+  for (size_t i = 0; !code && i < r->lead; i++)
     code = sweep(r, r->scratch_bytes / FLUSH_TIMES_L2 / 2, error);
   return code;
 }
 
 static pg_code reset(const timing *t, const int *sets, pg_error *error) {
-  pg_code code = PG_OK;
+  pg_code code = pg_globals_reset(&t->runner->globals, error);
   for (size_t i = 0; !code && i < t->batch; i++)
     code = pg_buffers_reset(&t->runner->buffers, sets[i], t->poison, error);
   return code;
 }
 
 /* cold: reset, flush.  hot: the same plan on the same set, so that the cache holds what it touches,
- * then reset. batch: reset all sets of the sample, no flush. */
+ * then reset. batch, graph: reset all sets of the sample, no flush. */
 static pg_code prepare(timing *t, const int *sets, pg_error *error) {
   pg_runner *r = t->runner;
-  pg_code code = t->method == COLD ? PG_OK : lead(r, error);
+  pg_code code = lead(r, error);
   if (!code && t->method == HOT) {
     code = reset(t, sets, error);
     if (!code) code = pg_plan_enqueue(&t->plan, &r->buffers, sets[0], error);
@@ -157,57 +181,149 @@ static pg_code prepare(timing *t, const int *sets, pg_error *error) {
   return code;
 }
 
-static pg_code sample(timing *t, const int *sets, pg_event *start, pg_event *stop,
-                      pg_error *error) {
+/* The device came to the start before the host had enqueued the end. */
+static void note_late(timing *t, size_t i, pg_event *start) {
+  pg_runner *r = t->runner;
+  if (!t->can_be_late || !r->device->ops->event_pending ||
+      r->device->ops->event_pending(r->device, start))
+    return;
+  if (r->lead >= LEAD_MOST) {
+    t->host_bound++;
+    return;
+  }
+  t->late[i] = true;
+  r->lead = r->lead ? 2 * r->lead : LEAD_FILLS;
+}
+
+/* Span `k` of sample `i`, between two events. */
+static pg_code span(timing *t, size_t i, size_t k, pg_error *error) {
   pg_runner *r = t->runner;
   pg_device *d = r->device;
+  const int *sets = t->sets + (t->method == GRAPH ? 0 : i * t->batch);
+  pg_event **e = r->events + 2 * (i * t->spans + k);
   pg_code code = prepare(t, sets, error);
-  if (!code) code = d->ops->event_record(d, start, r->stream, error);
-  for (size_t i = 0; !code && i < t->batch; i++)
-    code = pg_plan_enqueue(&t->plan, &r->buffers, sets[i], error);
-  if (!code) code = d->ops->event_record(d, stop, r->stream, error);
+  if (!code) code = d->ops->event_record(d, e[0], r->stream, error);
+  if (!code && t->method == GRAPH)
+    code = d->ops->graph_launch(d, t->graphs[k], r->stream, error);
+  else
+    for (size_t j = 0; !code && j < t->batch; j++)
+      code = pg_plan_enqueue(&t->plan, &r->buffers, sets[j], error);
+  if (!code) code = d->ops->event_record(d, e[1], r->stream, error);
+  if (!code) note_late(t, i, e[0]);
+  return code;
+}
+
+static pg_code sample(timing *t, size_t i, pg_error *error) {
+  pg_code code = PG_OK;
+  for (size_t k = 0; !code && k < t->spans; k++) code = span(t, i, k, error);
   return code;
 }
 
 /* Enqueue everything, then wait once: between samples the host never waits, so it stays ahead. */
 static pg_code measure(timing *t, int64_t warmup, pg_error *error) {
   pg_runner *r = t->runner;
-  pg_event **e = r->events;
   pg_code code = PG_OK;
-  for (int64_t i = 0; !code && i < warmup; i++)
-    code = sample(t, t->sets + (size_t)i % t->samples * t->batch, e[0], e[1], error);
-  for (size_t i = 0; !code && i < t->samples; i++)
-    code = sample(t, t->sets + i * t->batch, e[2 * i], e[2 * i + 1], error);
+  for (int64_t i = 0; !code && i < warmup; i++) code = sample(t, (size_t)i % t->samples, error);
+  for (size_t i = 0; i < t->samples; i++) t->late[i] = false;
+  t->host_bound = 0;
+  if (!code) code = pg_clock_enqueue(&r->clock, 0, r->stream, error);
+  for (size_t i = 0; !code && i < t->samples; i++) code = sample(t, i, error);
+  if (!code) code = pg_clock_enqueue(&r->clock, 1, r->stream, error);
   if (!code) code = r->device->ops->sync(r->device, error);
   return code;
 }
 
-static pg_code collect(const timing *t, json_t *us, pg_error *error) {
+/* One graph of the first set, one of all: the difference is what the others take, without the
+ * start and the end of a graph. */
+static pg_code make_graphs(timing *t, pg_error *error) {
   pg_runner *r = t->runner;
-  for (size_t i = 0; i < t->samples; i++) {
-    double time = 0;
-    pg_code code = r->device->ops->event_elapsed(r->device, r->events[2 * i], r->events[2 * i + 1],
-                                                 &time, error);
+  pg_device *d = r->device;
+  pg_code code = PG_OK;
+  if (t->method != GRAPH) return PG_OK;
+  if (!d->ops->graph_begin) return pg_fail(error, PG_UNSUPPORTED, "this device has no graphs");
+  for (size_t k = 0; !code && k < t->spans; k++) {
+    code = d->ops->graph_begin(d, r->stream, error);
     if (code) return code;
-    if (!isfinite(time) || time < 0)
-      return pg_fail(error, PG_INTERNAL, "sample %zu took %g microseconds by the events", i, time);
-    json_array_append_new(us, json_real(time / (double)t->batch));
+    for (size_t j = 0; !code && j < (k == 0 ? 1 : t->batch); j++)
+      code = pg_plan_enqueue(&t->plan, &r->buffers, t->sets[j], error);
+    if (code)
+      d->ops->graph_end(d, r->stream, NULL, NULL);
+    else
+      code = d->ops->graph_end(d, r->stream, &t->graphs[k], error);
+  }
+  return code;
+}
+
+static void drop_graphs(timing *t) {
+  pg_device *d = t->runner->device;
+  for (size_t k = 0; k < SPANS_MOST; k++)
+    if (t->graphs[k]) d->ops->graph_free(d, t->graphs[k]);
+}
+
+static pg_code elapsed(const timing *t, size_t i, size_t k, double *us, pg_error *error) {
+  pg_runner *r = t->runner;
+  pg_event **e = r->events + 2 * (i * t->spans + k);
+  pg_code code = r->device->ops->event_elapsed(r->device, e[0], e[1], us, error);
+  if (!code && (!isfinite(*us) || *us < 0))
+    return pg_fail(error, PG_INTERNAL, "sample %zu took %g microseconds by the events", i, *us);
+  return code;
+}
+
+/* Times of the samples that were in time. */
+static pg_code collect(const timing *t, json_t *us, int64_t *late, pg_error *error) {
+  for (size_t i = 0; i < t->samples; i++) {
+    double time = 0, shorter = 0;
+    if (t->late[i]) {
+      ++*late;
+      continue;
+    }
+    pg_code code = elapsed(t, i, t->spans - 1, &time, error);
+    if (!code && t->method == GRAPH) code = elapsed(t, i, 0, &shorter, error);
+    if (code) return code;
+    double launches = t->method == GRAPH ? (double)t->batch - 1 : (double)t->batch;
+    json_array_append_new(us, json_real((time - shorter) / launches));
   }
   return PG_OK;
+}
+
+/* The clock before the first sample and after the last, in MHz; null where it is not known. */
+static pg_code add_clock(pg_runner *r, json_t *reply, pg_error *error) {
+  double mhz[PG_CLOCK_SLOTS];
+  pg_code code = pg_clock_read(&r->clock, r->stream, mhz, error);
+  if (!code && mhz[0] > 0)
+    json_object_set_new(reply, "clock_mhz", json_pack("[f,f]", mhz[0], mhz[1]));
+  return code;
+}
+
+/* What the samples need, made before the first. */
+static pg_code need_all(timing *t, uint64_t seed, pg_error *error) {
+  pg_runner *r = t->runner;
+  if (r->lead == 0 && t->method != COLD) r->lead = LEAD_FILLS;
+  t->late = calloc(t->samples, sizeof *t->late);
+  if (!t->late) return pg_fail(error, PG_MEMORY, "no memory for %zu samples", t->samples);
+  pg_code code = need_events(r, 2 * t->spans * t->samples, error);
+  if (!code) code = need_scratch(r, error);
+  if (r->info.gpu_clock) pg_clock_need(&r->clock, r->device);
+  if (!code) code = make_graphs(t, error);
+  if (!code) code = pg_buffers_arm(&r->buffers, seed, error);
+  if (r->info.gpu_clock && r->device->ops->unpin) r->device->ops->unpin(r->device);
+  return code;
 }
 
 static pg_code time_slice(timing *t, int64_t warmup, uint64_t seed, json_t *reply,
                           pg_error *error) {
   pg_runner *r = t->runner;
   pg_health health = {-1, -1, -1, -1, -1};
-  pg_code code = need_events(r, 2 * t->samples, error);
-  if (!code) code = need_scratch(r, error);
-  if (!code) code = pg_buffers_arm(&r->buffers, seed, error);
+  int64_t late = 0;
+  pg_code code = need_all(t, seed, error);
   if (!code) code = measure(t, warmup, error);
   if (code) return pg_runner_fault(r, error);
   json_t *us = json_array();
   json_object_set_new(reply, "us", us);
-  code = collect(t, us, error);
+  code = collect(t, us, &late, error);
+  if (!code) code = add_clock(r, reply, error);
+  json_object_set_new(reply, "late", json_integer(late));
+  json_object_set_new(reply, "host_bound", json_integer(t->host_bound));
   r->device->ops->health(r->device, &health);
   json_object_set_new(reply, "health", pg_json_health(&health));
   json_object_set_new(reply, "gpu_clock", json_boolean(r->info.gpu_clock));
@@ -227,8 +343,12 @@ pg_code pg_runner_time(pg_runner *runner, const json_t *request, json_t *reply, 
   if (!code)
     code = pg_plan_parse(&t.plan, request, runner->device, runner->module, &runner->buffers, error);
   t.poison = (uint32_t)poison;
+  t.can_be_late = !pg_plan_waits(&t.plan);
+  if (!code) code = parse_graph(request, &t, error);
   if (!code) code = time_slice(&t, warmup, seed, reply, error);
+  drop_graphs(&t);
   pg_plan_free(&t.plan);
+  free(t.late);
   free(sets);
   return code;
 }

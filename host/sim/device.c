@@ -272,6 +272,19 @@ static const char *sim_kernel_name(pg_device *d, pg_module *m, int index) {
   return m->program->funcs[index].source->name;
 }
 
+static pg_code sim_global(pg_device *d, pg_module *m, const char *name, pg_ptr *at, size_t *bytes,
+                          pg_error *error) {
+  (void)d;
+  const ptx_module *source = m->program->source;
+  for (int i = 0; i < source->var_count; i++) {
+    if (!m->program->var_address[i] || strcmp(source->vars[i].name, name) != 0) continue;
+    *at = m->program->var_address[i];
+    *bytes = source->vars[i].count * ptx_type_bytes(source->vars[i].type);
+    return PG_OK;
+  }
+  return pg_fail(error, PG_NOT_FOUND, "%s has no variable %.100s", m->name, name);
+}
+
 static pg_code sim_kernel(pg_device *d, pg_module *m, const char *name, pg_kernel **out,
                           pg_error *error) {
   char known[PG_HINT_MAX - 32] = "";
@@ -656,6 +669,7 @@ static const pg_device_ops OPS = {.close = sim_close,
                                   .kernel = sim_kernel,
                                   .kernel_info = sim_kernel_info,
                                   .kernel_name = sim_kernel_name,
+                                  .global = sim_global,
                                   .launch = sim_launch_kernel,
                                   .sync = sim_sync,
                                   .fault = sim_get_fault,

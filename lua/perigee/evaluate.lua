@@ -81,7 +81,7 @@ end
 -- @tparam[opt] table how {device = "auto", set = {name = value, list or text as of --set}, sweep =
 --   name, cells = names, impls = names, knobs = {name = value}, budget = seconds of timing for each
 --   implementation (0.5), timeout = seconds a kernel may run (20), seed = integer,
---   method = "cold" | "hot" | "batch", out = function(line) that prints the table, e.g. print}
+--   method = "cold" | "hot" | "batch" | "graph", out = function(line) that prints the table}
 -- @treturn table list of records, one for each implementation, cell and point
 -- @raise "invalid", "not_found", "range", "environment"; what a kernel does wrong is a verdict
 function evaluate.run(one, how)

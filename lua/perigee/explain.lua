@@ -10,6 +10,7 @@ explain.METHODS = {
   cold = "cold: the GPU's L2 cache is emptied before every sample",
   hot = "hot: the caches hold what the sample before left",
   batch = "batch: several launches, each on fresh state; their time divided by their number",
+  graph = "graph: launches of one CUDA graph, each on fresh state; the time of one more of them",
 }
 
 local LINES_MOST, WIDTH_MOST = 40, 200

@@ -189,8 +189,8 @@ end
 -- Each set has its own scratch where launches of one sample would meet in it, and where an export
 -- reads it later.
 function Session:own_scratch(one, implementation)
-  return implementation.export ~= nil
-    or timing.method_of(one.task, one.p, self.method) == "batch"
+  local _, launches = timing.method_of(one.task, one.p, self.method)
+  return implementation.export ~= nil or launches > 1
 end
 
 -- The arm's buffers and steps. A mistake in what comes with a candidate, its plan or the argument

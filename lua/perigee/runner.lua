@@ -89,9 +89,13 @@ function Runner:request(request, deadline)
 end
 
 --- Load PTX, replacing the module before.
+-- @tparam string ptx
+-- @tparam string name for messages
+-- @tparam[opt] table variables names of those that are put back before every timed sample
 -- @treturn table list of kernels {name, params, registers, ...}; or nil and a failure
-function Runner:load(ptx, name)
-  local reply, failure = self:request({ op = "load", image = ptx, name = name }, LOAD_S)
+function Runner:load(ptx, name, variables)
+  local reply, failure = self:request({ op = "load", image = ptx, name = name,
+    globals = variables and core.json_array(variables) }, LOAD_S)
   if not reply then
     if failure.verdict == "launch_error" and not failure.findings[1] then
       failure.verdict = "compile_error"
@@ -251,18 +255,22 @@ function Runner:read(set, wants)
   return arrays
 end
 
---- Take timing samples: one for each listed set (batch: one for each group of `how.batch`).
--- @tparam table how {method, sets, steps, poison, warmup, batch}
--- @treturn table {us = {...}, health = {...}}; or nil and a failure
+--- Take timing samples: one for each listed set (batch: one for each group of `how.batch`; graph:
+-- `how.samples` of the one group).
+-- @tparam table how {method, sets, steps, poison, warmup, batch, samples}
+-- @treturn table {us = {...}, health = {...}, late = samples that were not accepted, host_bound =
+--   samples that the host was late for whatever was done, clock_mhz = {before, after} or nil}; or
+--   nil and a failure
 function Runner:time(how)
   local reply, failure = self:request({
     op = "time", method = how.method, sets = core.json_array(how.sets), plan = how.steps,
-    poison = how.poison, warmup = how.warmup or 0, batch = how.batch or 1,
+    poison = how.poison, warmup = how.warmup or 0, batch = how.batch or 1, samples = how.samples,
   }, self:deadline(how.steps) + TIME_S)
   if not reply then return nil, failure end
   failure = damage(reply)
   if failure then return nil, failure end
-  return { us = reply.us, health = null_free(reply.health) or {} }
+  return { us = reply.us, health = null_free(reply.health) or {}, late = reply.late,
+    host_bound = reply.host_bound, clock_mhz = null_free(reply.clock_mhz) }
 end
 
 --- Whether its process still runs.

@@ -7,6 +7,7 @@
 
 local core = require "perigee.core"
 local export = require "perigee.export"
+local globals = require "perigee.globals"
 local validate = require "perigee.validate"
 local versions = require "perigee.versions"
 
@@ -16,7 +17,8 @@ timing.TARGET = 0.0025 -- relative half width of the median's interval
 local MIN_SAMPLES, MAX_SAMPLES = 20, 20000
 local FEWEST = 6 -- whatever the budget: order statistics of fewer give no 95% interval
 local SLICE_S = 0.05 -- a slice takes about this long, so that arms alternate often enough
-local SLICE_MOST = 2048 -- samples; the runner has events for twice as many
+local SLICE_MOST = 2048 -- samples; the runner has events for twice as many, or for their graphs
+local SLOWEST = 0.97 -- of the usual clock, for a slice whose samples count
 local WARMUP = 3
 local CHECK_S, LAST_CHECK_S = 0.01, 0.2 -- checking the sets goes on so long, but one is always
 
@@ -33,9 +35,11 @@ local function shuffled(list)
   return copy
 end
 
--- Sets for a slice of `samples` samples: every set as often as the others, in random order.
+-- Sets for a slice of `samples` samples: every set as often as the others, in random order. All
+-- samples of a graph have the sets that it is made of.
 local function choose_sets(arm, samples)
   local sets = {}
+  if arm.method == "graph" then samples = 1 end
   local order = {}
   for k = 0, arm.sets - 1 do order[k + 1] = k end
   while #sets < samples * arm.batch do
@@ -112,39 +116,72 @@ local function check_sets(arm, seconds)
   end
 end
 
--- State kept in the module's globals must not carry over: load it again before the first and third
--- slices.
-local function reload(arm)
-  if arm.slices ~= 0 and arm.slices ~= 2 then return nil end
-  local kernels, failure = arm.runner:load(arm.ptx, arm.impl.shown)
+-- What a launch leaves in the module's variables must not carry over: the module is loaded again
+-- before the first and third slices, and variables that kernels write are put back before every
+-- sample. A quick timing has only the latter, where there are any.
+local function reload(arm, quick)
+  local names = arm.slices == 0 and globals.names(arm) or arm.variables or {}
+  arm.variables = names
+  if arm.slices ~= 0 and (arm.slices ~= 2 or quick) then return nil end
+  if quick and #names == 0 then return nil end
+  local kernels, failure = arm.runner:load(globals.exposed(arm.ptx, names), arm.impl.shown, names)
   return not kernels and failure or nil
+end
+
+-- The samples of slices that were taken at the usual clock; the number of others.
+local function at_usual_clock(slices)
+  local clocks = {}
+  for _, one in ipairs(slices) do clocks[#clocks + 1] = one.clock end
+  local usual = #clocks > 0 and core.summarize(clocks).median or nil
+  local accepted, slow = {}, 0
+  for _, one in ipairs(slices) do
+    if one.clock and one.clock < SLOWEST * usual then
+      slow = slow + #one.us
+    else
+      table.move(one.us, 1, #one.us, #accepted + 1, accepted)
+    end
+  end
+  return accepted, slow, usual
+end
+
+-- The lower of the clocks before and after a slice.
+local function clock_of(reply)
+  local mhz = reply.clock_mhz
+  return mhz and math.min(mhz[1], mhz[2]) > 0 and math.min(mhz[1], mhz[2]) or nil
 end
 
 local function keep(arm, reply)
   arm.health = reply.health
+  arm.late = arm.late + (reply.late or 0)
+  arm.host_bound = arm.host_bound + (reply.host_bound or 0)
   local reasons = math.tointeger(reply.health.throttle_reasons) or 0
   if reasons > 0 and reasons & THROTTLED ~= 0 then
-    arm.discarded = arm.discarded + #reply.us
-    return
+    arm.throttled = arm.throttled + #reply.us
+  else
+    arm.kept[#arm.kept + 1] = { us = reply.us, clock = clock_of(reply) }
   end
-  table.move(reply.us, 1, #reply.us, #arm.samples + 1, arm.samples)
+  local slow
+  arm.samples, slow, arm.clock_mhz = at_usual_clock(arm.kept)
+  arm.discarded = arm.throttled + slow + arm.late
   arm.summary = #arm.samples >= 2 and core.summarize(arm.samples) or nil
 end
 
 --- One slice of one arm. @treturn table|nil a failure
 local function slice(arm, quick)
-  local failure = not quick and reload(arm) or nil
+  local failure = reload(arm, quick)
   if failure then return failure end
-  local sets = choose_sets(arm, slice_size(arm))
+  local samples = slice_size(arm)
+  local sets = choose_sets(arm, samples)
   arm.unchecked, arm.poison = used(sets), timing.poison()
   local started = core.now()
   local reply
   reply, failure = arm.runner:time {
     method = arm.method, sets = sets, steps = arm.steps, poison = arm.poison, batch = arm.batch,
+    samples = samples,
     warmup = arm.slices == 0 and WARMUP or 1,
   }
   if not reply then return failure end
-  arm.per_sample = math.max(1e-6, (core.now() - started) / math.max(1, #reply.us))
+  arm.per_sample = math.max(1e-6, (core.now() - started) / samples)
   arm.slices = arm.slices + 1
   keep(arm, reply)
   return check_sets(arm, CHECK_S)
@@ -155,18 +192,21 @@ function timing.poison()
   return 0x7fa00000 | math.random(0, 0x1fffff)
 end
 
+local LAUNCHES = { cold = 1, hot = 1, batch = 8, graph = 16 } -- of a sample
+
 --- How a task is timed.
--- @tparam[opt] string override "cold", "hot" or "batch" instead of the task's own method
+-- @tparam[opt] string override "cold", "hot", "batch" or "graph" instead of the task's own method
 -- @treturn string,integer method, and launches in a sample
 function timing.method_of(task, p, override)
   local how = task:call("time", p) or {}
   local method = override or how.method or "cold"
-  if method ~= "cold" and method ~= "hot" and method ~= "batch" then
+  if not LAUNCHES[method] then
     core.error("invalid", ("task %s: unknown timing method '%s'"):format(task.name,
       tostring(method)),
-      "methods: cold, hot, batch", task.where)
+      "methods: cold, hot, batch, graph", task.where)
   end
-  return method, method == "batch" and (how.batch or 8) or 1
+  local launches = LAUNCHES[method]
+  return method, launches > 1 and how.batch or launches
 end
 
 -- Copies of state and outputs: enough that samples differ, within a bound on device memory.
@@ -189,7 +229,8 @@ local function summary_of(arm)
     method = arm.method, batch = arm.batch > 1 and arm.batch or nil, median_us = s.median,
     ci95_us = core.json_array { s.ci95[1], s.ci95[2] }, p20_us = s.p20, p80_us = s.p80,
     min_us = s.min,
-    samples = s.samples, discarded = arm.discarded, relative_half = s.relative_half,
+    samples = s.samples, discarded = arm.discarded, late = arm.late, host_bound = arm.host_bound,
+    clock_mhz = arm.clock_mhz, variables_reset = #arm.variables, relative_half = s.relative_half,
     stopped = arm.stopped, inputs = #versions.of(arm.case), outputs_checked = arm.outputs_checked,
   }
 end
@@ -204,7 +245,8 @@ end
 --   module stays loaded, for a search whose end is a timing with all that is usual}
 function timing.run(arms, how)
   for _, arm in ipairs(arms) do
-    arm.samples, arm.discarded, arm.slices, arm.outputs_checked = {}, 0, 0, 0
+    arm.samples, arm.kept, arm.slices, arm.outputs_checked = {}, {}, 0, 0
+    arm.discarded, arm.throttled, arm.late, arm.host_bound = 0, 0, 0, 0
   end
   local deadline = core.now() + how.budget * #arms
   local active, finished = arms, {}
@@ -234,8 +276,8 @@ function timing.run(arms, how)
     arm.time = not arm.failure and summary_of(arm) or nil
     if not arm.time and not arm.failure then
       arm.failure = { verdict = "environment", findings = {},
-        reason = ("no sample was accepted: all %d were "
-        .. "taken while the GPU was throttled"):format(arm.discarded) }
+        reason = ("no sample was accepted: of %d, %d were taken while the GPU was throttled, "
+        .. "%d were late"):format(arm.discarded, arm.throttled, arm.late) }
     end
   end
 end

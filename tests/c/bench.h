@@ -81,8 +81,10 @@ static bench *new_bench(const char *spec) {
 static void free_bench(bench *b) {
   fake *f = device(b);
   assert_int_equal(f->violations, 0);
+  good(ask(b, "{'op':'load','image':'fake'}"));
   good(ask(b, "{'op':'buffers','sets':1,'buffers':[]}"));
   assert_int_equal(f->live_blocks, 0);
+  assert_int_equal(f->live_graphs, 0);
   assert_int_equal(f->live_events, 0);
   pg_runner_free(b->runner);
   free(b);

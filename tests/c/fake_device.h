@@ -43,6 +43,10 @@ typedef struct fake {
   char log[1 << 16]; /* one letter an operation: u d c f upload, download, copy, fill; L launch, E
                         event, S sync */
   size_t log_used;
+  struct pg_graph *capturing; /* launches go there */
+  int live_graphs, unpinned;
+  int late;        /* so many of the next questions find that the device has been there */
+  int variable[4]; /* "counter" of every module */
 } fake;
 
 /* ---- kernels ---- */
@@ -65,6 +69,7 @@ static uint64_t fake_arg(const uint8_t *params, size_t at) {
 }
 
 static bool fake_inside(const fake *f, pg_ptr at, size_t bytes) {
+  if (at == (pg_ptr)(uintptr_t)f->variable && bytes <= sizeof f->variable) return true;
   for (int i = 0; i < FAKE_BLOCKS; i++) {
     pg_ptr start = (pg_ptr)(uintptr_t)f->blocks[i].data;
     if (start && at >= start && at - start <= f->blocks[i].bytes &&
@@ -132,6 +137,12 @@ static void fake_add(fake *f, const uint8_t *params) {
 static void fake_reach(fake *f, const uint8_t *params) {
   int *count = fake_access(f, fake_arg(params, 0), 2 * sizeof *count);
   if (count) count[0] = ++count[1] >= fake_int(params, 8);
+}
+
+/* remember(int *to): adds one to the module's counter, and says what it is then */
+static void fake_remember(fake *f, const uint8_t *params) {
+  int *to = fake_access(f, fake_arg(params, 0), sizeof *to);
+  if (to) *to = ++f->variable[0];
 }
 
 /* tensor(map): what the map says of itself goes to the memory that it maps. */
@@ -216,12 +227,15 @@ static void fake_breed(fake *f, const uint8_t *params) {
 }
 
 static struct pg_kernel fake_kernels[] = {
-    {"saxpy", "ppfi", fake_saxpy}, {"store", "pcilfd", fake_store}, {"wild", "pl", fake_wild},
-    {"spoil", "l", fake_spoil},    {"add", "pi", fake_add},         {"nothing", "", fake_nothing},
-    {"trap", "", fake_trap},       {"crash", "", fake_crash},       {"hang", "", fake_hang},
-    {"quit", "", fake_quit},       {"print", "i", fake_print},      {"breed", "", fake_breed},
-    {"opaque", "q", fake_nothing}, {"doze", "", fake_doze},         {"reach", "pi", fake_reach},
-    {"tensor", "T", fake_tensor},  {"eat", "i", fake_eat},
+    {"saxpy", "ppfi", fake_saxpy}, {"store", "pcilfd", fake_store},
+    {"wild", "pl", fake_wild},     {"spoil", "l", fake_spoil},
+    {"add", "pi", fake_add},       {"nothing", "", fake_nothing},
+    {"trap", "", fake_trap},       {"crash", "", fake_crash},
+    {"hang", "", fake_hang},       {"quit", "", fake_quit},
+    {"print", "i", fake_print},    {"breed", "", fake_breed},
+    {"opaque", "q", fake_nothing}, {"doze", "", fake_doze},
+    {"reach", "pi", fake_reach},   {"tensor", "T", fake_tensor},
+    {"eat", "i", fake_eat},        {"remember", "p", fake_remember},
 };
 
 enum { FAKE_KERNELS = sizeof fake_kernels / sizeof *fake_kernels };
@@ -385,9 +399,25 @@ static const char *fake_kernel_name(pg_device *d, pg_module *module, int index) 
 
 /* ---- execution ---- */
 
+enum { FAKE_GRAPH = 64 };
+
+struct pg_graph {
+  size_t count;
+  struct {
+    struct pg_kernel *kernel;
+    uint8_t params[64];
+  } launches[FAKE_GRAPH];
+};
+
 static pg_code fake_launch(pg_device *d, const pg_launch *l, pg_stream *s, pg_error *error) {
   fake *f = fake_of(d);
   (void)s;
+  if (f->capturing) {
+    size_t i = f->capturing->count++;
+    f->capturing->launches[i].kernel = l->kernel;
+    memcpy(f->capturing->launches[i].params, l->params, l->param_bytes);
+    return PG_OK;
+  }
   if (l->block[0] > 1024)
     return pg_fail(error, PG_LAUNCH, "a block of %u threads is too large", l->block[0]);
   fake_note(f, 'L');
@@ -396,6 +426,57 @@ static pg_code fake_launch(pg_device *d, const pg_launch *l, pg_stream *s, pg_er
   f->faulted = false;
   l->kernel->run(f, l->params);
   return f->faulted ? pg_fail(error, PG_LAUNCH, "kernel %s was stopped", l->kernel->name) : PG_OK;
+}
+
+static pg_code fake_graph_begin(pg_device *d, pg_stream *s, pg_error *error) {
+  (void)s;
+  fake_of(d)->capturing = calloc(1, sizeof(struct pg_graph));
+  fake_of(d)->live_graphs++;
+  return fake_of(d)->capturing ? PG_OK : pg_fail(error, PG_MEMORY, "no memory");
+}
+
+static void fake_graph_free(pg_device *d, pg_graph *graph) {
+  fake_of(d)->live_graphs--;
+  free(graph);
+}
+
+static pg_code fake_graph_end(pg_device *d, pg_stream *s, pg_graph **out, pg_error *error) {
+  fake *f = fake_of(d);
+  (void)s;
+  (void)error;
+  if (out)
+    *out = f->capturing;
+  else
+    fake_graph_free(d, f->capturing);
+  f->capturing = NULL;
+  return PG_OK;
+}
+
+/* A graph takes 7 us to start, and 10 us a launch. */
+static pg_code fake_graph_launch(pg_device *d, pg_graph *graph, pg_stream *s, pg_error *error) {
+  fake *f = fake_of(d);
+  (void)s;
+  (void)error;
+  fake_note(f, 'G');
+  f->clock_us += 7;
+  for (size_t i = 0; i < graph->count; i++) {
+    f->clock_us += 10;
+    graph->launches[i].kernel->run(f, graph->launches[i].params);
+  }
+  return PG_OK;
+}
+
+static void fake_unpin(pg_device *d) {
+  fake_of(d)->unpinned++;
+}
+
+static pg_code fake_global(pg_device *d, pg_module *module, const char *name, pg_ptr *at,
+                           size_t *bytes, pg_error *error) {
+  (void)module;
+  if (strcmp(name, "counter") != 0) return pg_fail(error, PG_NOT_FOUND, "no %.50s", name);
+  *at = (pg_ptr)(uintptr_t)fake_of(d)->variable;
+  *bytes = sizeof fake_of(d)->variable;
+  return PG_OK;
 }
 
 static pg_code fake_sync(pg_device *d, pg_error *error) {
@@ -465,6 +546,11 @@ static pg_code fake_event_elapsed(pg_device *d, pg_event *start, pg_event *stop,
   return PG_OK;
 }
 
+static bool fake_event_pending(pg_device *d, pg_event *event) {
+  (void)event;
+  return fake_of(d)->late == 0 || fake_of(d)->late-- == 0;
+}
+
 static void fake_event_free(pg_device *d, pg_event *event) {
   fake_of(d)->live_events--;
   free(event);
@@ -526,6 +612,7 @@ static const pg_device_ops fake_ops = {
     .kernel = fake_kernel,
     .kernel_info = fake_kernel_info,
     .kernel_name = fake_kernel_name,
+    .global = fake_global,
     .launch = fake_launch,
     .sync = fake_sync,
     .fault = fake_get_fault,
@@ -538,6 +625,12 @@ static const pg_device_ops fake_ops = {
     .event_record = fake_event_record,
     .event_elapsed = fake_event_elapsed,
     .event_free = fake_event_free,
+    .event_pending = fake_event_pending,
+    .graph_begin = fake_graph_begin,
+    .graph_end = fake_graph_end,
+    .graph_launch = fake_graph_launch,
+    .graph_free = fake_graph_free,
+    .unpin = fake_unpin,
     .health = fake_health,
     .tensor_map = fake_tensor_map,
 };

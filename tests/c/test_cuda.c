@@ -41,6 +41,7 @@ struct CUfunc_st {
 struct CUmod_st {
   struct CUfunc_st functions[8];
   unsigned count;
+  int variable[2]; /* "count" */
 };
 
 static struct {
@@ -48,6 +49,8 @@ static struct {
   const char *load_log;
   const char *absent; /* a symbol that this driver lacks */
   int version, gpus, retained, allocations, pinned, streams, events, modules, set_attributes;
+  int graphs, unpinned;
+  size_t captured_from;
   bool no_pinned;
   size_t limit; /* bytes that one allocation may have */
   unsigned char params[256];
@@ -249,6 +252,13 @@ static cu_result cuModuleGetFunction(CUfunction *function, CUmodule module, cons
   snprintf((*function)->name, sizeof(*function)->name, "%s", name);
   return 0;
 }
+static cu_result cuModuleGetGlobal_v2(CUdeviceptr *pointer, size_t *bytes, CUmodule module,
+                                      const char *name) {
+  if (strcmp(name, "count") != 0) return PG_CU_NOT_FOUND;
+  *pointer = (CUdeviceptr)(uintptr_t)module->variable;
+  *bytes = sizeof module->variable;
+  return 0;
+}
 static cu_result cuModuleGetFunctionCount(unsigned *count, CUmodule module) {
   (void)module;
   *count = 1;
@@ -378,6 +388,10 @@ static cu_result cuEventRecord(CUevent event, CUstream stream) {
   event->at_ms = fake.clock_ms;
   return 0;
 }
+static cu_result cuEventQuery(CUevent event) {
+  if (fake.sticky) return fake.sticky;
+  return event->stream && event->upto > 0 && event->stream->count > 0 ? PG_CU_NOT_READY : 0;
+}
 static cu_result cuEventSynchronize(CUevent event) {
   if (event->stream) drain(event->stream, event->upto);
   return fake.sticky;
@@ -385,6 +399,52 @@ static cu_result cuEventSynchronize(CUevent event) {
 static cu_result cuEventDestroy_v2(CUevent event) {
   free(event);
   count_in(&fake.events, -1);
+  return 0;
+}
+
+/* A graph has the copies that were enqueued since its capture began. */
+struct CUgraph_st {
+  copy copies[8];
+  size_t count;
+};
+static cu_result cuStreamBeginCapture_v2(CUstream stream, unsigned mode) {
+  if (mode != PG_CU_CAPTURE_RELAXED) return PG_CU_INVALID_VALUE;
+  fake.captured_from = stream->count;
+  return fake.sticky;
+}
+static cu_result cuStreamEndCapture(CUstream stream, CUgraph *graph) {
+  CUgraph g = *graph = calloc(1, sizeof *g);
+  count_in(&fake.graphs, 1);
+  for (size_t i = fake.captured_from; i < stream->count; i++)
+    g->copies[g->count++] = stream->pending[i];
+  stream->count = fake.captured_from;
+  return fake.sticky;
+}
+static cu_result cuGraphInstantiateWithFlags(CUgraphExec *exec, CUgraph graph,
+                                             unsigned long long flags) {
+  if (flags) return PG_CU_INVALID_VALUE;
+  CUgraph made = malloc(sizeof *made);
+  *made = *graph;
+  *exec = (CUgraphExec)(void *)made;
+  count_in(&fake.graphs, 1);
+  return 0;
+}
+static cu_result cuGraphLaunch(CUgraphExec exec, CUstream stream) {
+  CUgraph g = (CUgraph)(void *)exec;
+  for (size_t i = 0; i < g->count; i++)
+    enqueue(stream, g->copies[i].to, g->copies[i].from, g->copies[i].bytes);
+  return fake.sticky;
+}
+static cu_result cuGraphDestroy(CUgraph graph) {
+  free(graph);
+  count_in(&fake.graphs, -1);
+  return 0;
+}
+static cu_result cuGraphExecDestroy(CUgraphExec exec) {
+  return cuGraphDestroy((CUgraph)(void *)exec);
+}
+static cu_result cuCtxResetPersistingL2Cache(void) {
+  fake.unpinned++;
   return 0;
 }
 static cu_result cuEventElapsedTime_v2(float *ms, CUevent start, CUevent stop) {
@@ -436,7 +496,7 @@ static int teardown(void **state) {
   (void)state;
   pg_device_close(device);
   return fake.retained || fake.allocations || fake.pinned || fake.streams || fake.events ||
-         fake.modules;
+         fake.modules || fake.graphs;
 }
 
 static void ok(pg_code code) {
@@ -965,6 +1025,77 @@ static void events_measure_microseconds(void **state) {
   assert_true(us == 500.0);
 }
 
+static void an_event_is_pending_until_the_stream_comes_to_it(void **state) {
+  (void)state;
+  pg_event *event;
+  pg_stream *stream;
+  pg_ptr a, b;
+  ok(device->ops->event_new(device, &event, &error));
+  ok(device->ops->stream_new(device, &stream, &error));
+  ok(device->ops->alloc(device, 64, &a, &error));
+  ok(device->ops->alloc(device, 64, &b, &error));
+  ok(device->ops->copy(device, b, a, 64, stream, &error));
+  ok(device->ops->event_record(device, event, stream, &error));
+  assert_true(device->ops->event_pending(device, event));
+  ok(device->ops->stream_sync(device, stream, &error));
+  assert_false(device->ops->event_pending(device, event));
+}
+
+static void a_graph_does_later_what_was_enqueued(void **state) {
+  (void)state;
+  pg_stream *stream;
+  pg_graph *graph, *left;
+  pg_ptr a, b;
+  ok(device->ops->stream_new(device, &stream, &error));
+  ok(device->ops->alloc(device, 64, &a, &error));
+  ok(device->ops->alloc(device, 64, &b, &error));
+  memset(HOST(a), 5, 64);
+  memset(HOST(b), 0, 64);
+  ok(device->ops->graph_begin(device, stream, &error));
+  ok(device->ops->copy(device, b, a, 64, stream, &error));
+  ok(device->ops->graph_end(device, stream, &graph, &error));
+  ok(device->ops->stream_sync(device, stream, &error));
+  assert_int_equal(*(char *)HOST(b), 0);
+  ok(device->ops->graph_launch(device, graph, stream, &error));
+  ok(device->ops->stream_sync(device, stream, &error));
+  assert_int_equal(*(char *)HOST(b), 5);
+  device->ops->graph_free(device, graph);
+  assert_int_equal(fake.graphs, 0);
+  ok(device->ops->graph_begin(device, stream, &error));
+  ok(device->ops->graph_end(device, stream, NULL, &error)); /* given up */
+  assert_int_equal(fake.graphs, 0);
+  ok(device->ops->graph_begin(device, stream, &error));
+  ok(device->ops->graph_end(device, stream, &left, &error)); /* closing frees it */
+}
+
+static void a_driver_without_graphs_says_so(void **state) {
+  (void)state;
+  pg_stream *stream;
+  pg_device_close(device);
+  fake.absent = "cuGraphLaunch";
+  ok(open_fake(0, &device));
+  ok(device->ops->stream_new(device, &stream, &error));
+  assert_int_equal(device->ops->graph_begin(device, stream, &error), PG_UNSUPPORTED);
+  contains(error.hint, "11.4");
+}
+
+static void a_variable_of_a_module_has_a_place(void **state) {
+  (void)state;
+  pg_module *module;
+  pg_ptr at;
+  size_t bytes;
+  ok(device->ops->load(device, ptx, sizeof ptx - 1, "test.ptx", &module, &error));
+  ok(device->ops->global(device, module, "count", &at, &bytes, &error));
+  assert_int_equal(bytes, 2 * sizeof(int));
+  assert_int_equal(device->ops->global(device, module, "other", &at, &bytes, &error), PG_NOT_FOUND);
+}
+
+static void what_stays_in_l2_is_given_up(void **state) {
+  (void)state;
+  device->ops->unpin(device);
+  assert_int_equal(fake.unpinned, 1);
+}
+
 static void health_is_unknown_without_nvml(void **state) {
   (void)state;
   pg_cuda *cuda = (pg_cuda *)device;
@@ -1009,6 +1140,11 @@ int main(void) {
       ON_DEVICE(after_a_fault_the_device_only_tells_of_it),
       ON_DEVICE(a_fault_is_known_by_its_kernel_after_a_sync),
       ON_DEVICE(events_measure_microseconds),
+      ON_DEVICE(an_event_is_pending_until_the_stream_comes_to_it),
+      ON_DEVICE(a_graph_does_later_what_was_enqueued),
+      ON_DEVICE(a_driver_without_graphs_says_so),
+      ON_DEVICE(a_variable_of_a_module_has_a_place),
+      ON_DEVICE(what_stays_in_l2_is_given_up),
       ON_DEVICE(health_is_unknown_without_nvml),
   };
   return cmocka_run_group_tests_name("cuda", tests, NULL, NULL);

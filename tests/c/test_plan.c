@@ -350,6 +350,94 @@ static void batch_divides_the_time_of_distinct_sets(void **state) {
       "warmup");
 }
 
+/* A graph of all four sets takes 47 us, one of the first 17: 10 us for each of three more. */
+static void graph_takes_the_slope_over_its_launches(void **state) {
+  bench *b = *state;
+  make_buffers(b, 4);
+  fake_clear_log(device(b));
+  json_t *r = ask(b,
+                  "{'op':'time','method':'graph','batch':4,'sets':[2,0,3,1],'samples':3,"
+                  "'plan':[%s]}",
+                  saxpy);
+  json_t *us = samples(r, 3);
+  for (size_t i = 0; i < 3; i++) assert_true(json_real_value(json_array_get(us, i)) == 10.0);
+  good(r);
+  assert_int_equal(device(b)->live_graphs, 0);
+  assert_null(strchr(device(b)->log, 'L'));
+  for (int set = 0; set < 4; set++) { /* from fresh state, once */
+    good(ask(b, "{'op':'read','set':%d,'buffers':[{'index':1,'at':1024}]}", set));
+    assert_true(((const float *)(b->shared + 1024))[1] == 102.5f);
+  }
+  bad(ask(b, "{'op':'time','method':'graph','batch':2,'sets':[0,1,2,3],'plan':[]}"), "invalid",
+      "the sets of one sample");
+  bad(ask(b, "{'op':'time','method':'graph','batch':1,'sets':[0],'plan':[]}"), "invalid",
+      "2 at least");
+  bad(ask(b, "{'op':'time','method':'graph','batch':2,'sets':[0,1],'samples':0,'plan':[]}"),
+      "invalid", "samples");
+  make_counter(b, 2);
+  bad(ask(b, "{'op':'time','method':'graph','batch':2,'sets':[0,1],'plan':[{'repeat_until':0,"
+             "'max':2,'steps':[" REACH(0, 1) "]}]}"),
+      "unsupported", "a plan that loops waits");
+}
+
+/* The lead grows until the host is ahead; samples before that are not accepted. */
+static void late_samples_are_left_out_and_the_lead_grows(void **state) {
+  bench *b = *state;
+  make_buffers(b, 1);
+  device(b)->late = 2;
+  json_t *r = ask(b, "{'op':'time','method':'cold','sets':[0,0,0],'plan':[%s]}", saxpy);
+  samples(r, 1);
+  assert_int_equal(json_integer_value(json_object_get(r, "late")), 2);
+  assert_int_equal(json_integer_value(json_object_get(r, "host_bound")), 0);
+  good(r);
+  assert_int_equal(b->runner->lead, 16);
+  device(b)->late = 99; /* whatever the lead */
+  r = ask(b, "{'op':'time','method':'cold','sets':[0,0,0,0,0,0,0,0],'plan':[%s]}", saxpy);
+  assert_int_equal(json_integer_value(json_object_get(r, "late")), 5); /* 16 to 512 */
+  assert_int_equal(json_integer_value(json_object_get(r, "host_bound")), 3);
+  samples(r, 3);
+  good(r);
+  device(b)->late = 0;
+  make_counter(b, 1); /* a plan that waits is never ahead */
+  device(b)->late = 9;
+  r = ask(b, "{'op':'time','method':'cold','sets':[0],'plan':[{'repeat_until':0,'max':2,"
+             "'steps':[" REACH(0, 1) "]}]}");
+  assert_int_equal(json_integer_value(json_object_get(r, "late")), 0);
+  good(r);
+}
+
+static int word_in(bench *b, int set) {
+  int word;
+  good(ask(b, "{'op':'read','set':%d,'buffers':[{'index':0,'at':1024}]}", set));
+  memcpy(&word, b->shared + 1024, sizeof word);
+  return word;
+}
+
+static void variables_of_the_module_are_put_back_before_each_sample(void **state) {
+  bench *b = *state;
+  static const char remember[] =
+      "{'launch':'remember','grid':[1],'block':[1],'args':[{'buffer':0}]}";
+  device(b)->variable[0] = 40;
+  json_t *r = ask(b, "{'op':'load','image':'fake','globals':['counter','nothing']}");
+  json_t *missing = json_object_get(r, "globals_missing");
+  assert_int_equal(json_array_size(missing), 1);
+  assert_string_equal(json_string_value(json_array_get(missing, 0)), "nothing");
+  good(r);
+  good(ask(b, "{'op':'buffers','sets':2,'buffers':[{'name':'y','bytes':4,'role':'output'}]}"));
+  for (int round = 1; round < 3; round++) { /* a run leaves them as they are */
+    good(ask(b, "{'op':'run','set':0,'plan':[%s]}", remember));
+    assert_int_equal(word_in(b, 0), 40 + round);
+  }
+  good(ask(b, "{'op':'time','method':'cold','sets':[0,1,0,1],'warmup':2,'plan':[%s]}", remember));
+  for (int set = 0; set < 2; set++) assert_int_equal(word_in(b, set), 41);
+  good(ask(b, "{'op':'time','method':'batch','batch':2,'sets':[0,1],'plan':[%s]}", remember));
+  assert_int_equal(word_in(b, 0) + word_in(b, 1), 41 + 42);
+  good(ask(b, "{'op':'load','image':'fake'}")); /* keeps none */
+  good(ask(b, "{'op':'time','method':'cold','sets':[0,0,0],'plan':[%s]}", remember));
+  assert_int_equal(word_in(b, 0), 45);
+  bad(ask(b, "{'op':'load','image':'fake','globals':[7]}"), "invalid", "names of variables");
+}
+
 /* Every sample runs its loop on fresh state, and its rounds count. */
 static void loops_are_timed_round_by_round(void **state) {
   bench *b = *state;
@@ -477,6 +565,11 @@ int main(void) {
                                       teardown),
       cmocka_unit_test_setup_teardown(hot_runs_the_same_plan_first_untimed, setup_gpu, teardown),
       cmocka_unit_test_setup_teardown(batch_divides_the_time_of_distinct_sets, setup_gpu, teardown),
+      cmocka_unit_test_setup_teardown(graph_takes_the_slope_over_its_launches, setup_gpu, teardown),
+      cmocka_unit_test_setup_teardown(late_samples_are_left_out_and_the_lead_grows, setup_gpu,
+                                      teardown),
+      cmocka_unit_test_setup_teardown(variables_of_the_module_are_put_back_before_each_sample,
+                                      setup_gpu, teardown),
       cmocka_unit_test_setup_teardown(a_device_without_a_gpu_clock_is_not_flushed, setup, teardown),
   };
   return cmocka_run_group_tests_name("plan", tests, NULL, NULL);

@@ -75,14 +75,12 @@ function TestTiming:test_methods()
   end
 end
 
--- Work in the first six launches only: right in all checked runs (three seeds at the one size, the
--- three versions of the timed one), nothing when it is timed.
-function TestTiming:test_work_in_the_first_launches_only_is_caught()
+-- Work where the outputs are that checks use, the three versions of the timed case among them, and
+-- nothing in the other sets.
+function TestTiming:test_work_in_checked_sets_only_is_caught()
   local folder = os.tmpname()
   os.remove(folder)
-  local rec = check("__device__ int launches;", [[{
-      if (atomicAdd(&launches, 1) < 6 * n) y[i] = x[i] ^ 1;
-    }]], nil, folder)
+  local rec = check("", "if ((char*)y - (char*)x < 4500000) y[i] = x[i] ^ 1;", nil, folder)
   -- What that sample wrote is dumped: nothing.
   local y, want = pg.npy.load(rec.dumped .. "/output_y.npy"),
     pg.npy.load(rec.dumped .. "/expected_y.npy")
@@ -116,6 +114,52 @@ function TestTiming:test_a_wrong_arm_loses_its_time_and_the_others_keep_theirs()
   lu.assertNil(records.right.speedup)
   lu.assertTrue(records.again.speedup.right > 0)
   lu.assertTrue(records.again.speedup_ci95[1] <= records.again.speedup_ci95[2])
+end
+
+-- Works in the first six launches after loading only: as many as are checked. In timing every
+-- launch finds the variable as the module has it, and so does its work.
+function TestTiming:test_variables_are_put_back_before_every_sample()
+  for _, how in ipairs { "", "static " } do
+    local rec = check(how .. "__device__ int launches;",
+      "if (atomicAdd(&launches, 1) < 6 * n) y[i] = x[i] ^ 1;")
+    lu.assertEquals(rec.verdict, "passed", rec.reason)
+    lu.assertEquals(rec.time.variables_reset, 1)
+  end
+end
+
+function TestTiming:test_hidden_variables_get_names()
+  local globals = require "perigee.globals"
+  local ptx = "\n.global .align 4 .u32 a;\n.global .align 4 .b8 bb[16];\n"
+    .. ".visible .global .u32 c = 3;\n.global .u32 d = 4;\n.global .align 1 .b8 $str[2] = {1, 0};"
+  lu.assertEquals(globals.exposed(ptx, { "a", "bb", "c", "d" }),
+    (ptx:gsub("\n%.global (.align 4 )", "\n.visible .global %1")
+      :gsub("\n%.global .u32 d", "\n.visible .global .u32 d")))
+  lu.assertEquals(globals.exposed(ptx, {}), ptx)
+end
+
+-- Slices at a lower clock than the usual do not count.
+function TestTiming:test_slices_at_a_low_clock_are_dropped_and_counted()
+  local slices = 0
+  local arm = {
+    impl = { name = "a" }, batch = 1, sets = 2, method = "cold", steps = {}, case = {}, ptx = "",
+    known = { {} },
+    runner = {
+      load = function() return {} end, read = function() return {} end,
+      time = function(_, how)
+        slices = slices + 1
+        local slow, us = slices == 2, {}
+        for i = 1, #how.sets do us[i] = (slow and 20 or 10) + i % 3 end
+        return { us = us, health = {}, late = 1, clock_mhz = { 1980, slow and 1500 or 1975 } }
+      end,
+    },
+  }
+  timing.run({ arm }, { budget = 0.01, progress = function() end })
+  lu.assertNil(arm.failure)
+  lu.assertTrue(arm.time.median_us < 13)
+  lu.assertEquals(arm.time.clock_mhz, 1975)
+  lu.assertEquals(arm.time.late, slices)
+  lu.assertTrue(arm.time.discarded > slices)
+  for _, us in ipairs(arm.samples) do lu.assertTrue(us < 20) end
 end
 
 -- Keeps what it wrote and writes it again: right for one input, and every set has other inputs.
@@ -165,7 +209,7 @@ end
 
 function TestTiming:test_throttled_samples_are_dropped_and_counted()
   local arm = {
-    impl = { name = "a" }, batch = 1, sets = 2, method = "cold", steps = {}, case = {},
+    impl = { name = "a" }, batch = 1, sets = 2, method = "cold", steps = {}, case = {}, ptx = "",
     known = { {} },
     runner = {
       load = function() return {} end, read = function() return {} end,

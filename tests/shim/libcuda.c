@@ -283,6 +283,14 @@ EXPORT cuModuleGetFunction(CUfunction *function, CUmodule module, const char *na
   return sticky;
 }
 
+EXPORT cuModuleGetGlobal_v2(CUdeviceptr *pointer, size_t *bytes, CUmodule module,
+                            const char *name) {
+  pg_ptr at;
+  if (sim->ops->global(sim, module->module, name, &at, bytes, &error)) return PG_CU_NOT_FOUND;
+  *pointer = at;
+  return sticky;
+}
+
 EXPORT cuFuncGetAttribute(int *value, unsigned attribute, CUfunction function) {
   switch (attribute) {
   case PG_CU_FUNC_MAX_THREADS_PER_BLOCK: *value = function->info.max_threads; break;
@@ -384,6 +392,13 @@ EXPORT cuEventRecord(CUevent event, CUstream stream) {
   (void)stream;
   event->at = now();
   return sticky;
+}
+
+/* Everything has run when the call returns. A flush takes no time here, so the host is never ahead:
+ * nothing would be accepted if that were told. */
+EXPORT cuEventQuery(CUevent event) {
+  (void)event;
+  return sticky ? sticky : PG_CU_NOT_READY;
 }
 
 EXPORT cuEventSynchronize(CUevent event) {

@@ -52,7 +52,7 @@ function common.evaluation(parser, budget)
   parser:option("--budget", "seconds of timing for each implementation"):argname("S")
     :default(budget):convert(common.positive("--budget"))
   parser:option("--method", "how to time (default: as the task says)")
-    :choices { "cold", "hot", "batch" }
+    :choices { "cold", "hot", "batch", "graph" }
   parser:option("--dump", "write inputs, outputs and expected values of failing cases as .npy")
     :argname("FOLDER")
   parser:flag("--json", "one JSON object a line on standard output")

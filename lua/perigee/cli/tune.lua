@@ -46,7 +46,7 @@ function tune.configure(parser)
   parser:option("--timeout", "seconds a kernel may run"):argname("S"):default("20")
     :convert(common.positive("--timeout"))
   parser:option("--method", "how to time (default: as the task says)")
-    :choices { "cold", "hot", "batch" }
+    :choices { "cold", "hot", "batch", "graph" }
   parser:option("--db", "results store (default: $PERIGEE_DB, else ~/.local/share/perigee)")
     :argname("FILE")
   parser:option("--session", "name of the session (default: made from what is tuned)")

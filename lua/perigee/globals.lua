@@ -1,0 +1,43 @@
+--- Module variables that a candidate's kernels write: what they hold outlives a launch, so it is
+-- put back before every timed sample as state is (see host/judge/globals.h).
+-- @module perigee.globals
+
+local globals = {}
+
+local MOST = 256 -- what a runner keeps
+
+-- A write through an address that nobody can follow may go to any variable.
+local function written(arm)
+  local found = arm.audit and arm.audit.globals or {}
+  if not found["*"] then return found end
+  local all = {}
+  for name, variable in pairs(arm.built.audit.variables) do
+    if variable.space == "global" then all[name] = true end
+  end
+  return all
+end
+
+--- Names of the variables that the kernels of an arm's plan write, sorted.
+-- @tparam table arm of perigee.judge, after its audit
+function globals.names(arm)
+  local names = {}
+  for name in pairs(written(arm)) do
+    if name ~= "*" then names[#names + 1] = name end
+  end
+  table.sort(names)
+  return table.move(names, 1, math.min(#names, MOST), 1, {})
+end
+
+--- PTX in which these variables can be found by name: those of a file (`static`) are hidden.
+function globals.exposed(ptx, names)
+  local wanted = {}
+  for _, name in ipairs(names) do wanted[name] = true end
+  local function expose(before, declaration)
+    local name = declaration:match "^%s[^;{=]-([%w_$%%]+)%s*%[?[%d%s%[%]]*[;={]"
+    if not name or not wanted[name] then return nil end
+    return before .. ".visible .global" .. declaration
+  end
+  return (ptx:gsub("(\n[ \t]*)%.global(%s[^\n]*)", expose))
+end
+
+return globals
