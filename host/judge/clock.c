@@ -1,10 +1,9 @@
-/* One thread that waits for the timer and counts its cycles meanwhile. The timer of a GPU may
- * advance in steps of a microsecond, so the wait is long beside that. */
+/* One thread that waits for the timer and counts its cycles meanwhile. The timer of an H200
+ * advances in steps of 32 ns, that of older GPUs in steps of up to a microsecond: a measurement is
+ * long beside that. */
 #include "clock.h"
 
 #include <string.h>
-
-enum { WAIT_NS = 200000 };
 
 /* clock(u64 *out, u64 wait): from one step of the timer to the first that is `wait` ns later. */
 static const char ptx[] = ".version 7.0\n.target sm_70\n.address_size 64\n"
@@ -28,7 +27,7 @@ static const char ptx[] = ".version 7.0\n.target sm_70\n.address_size 64\n"
 
 void pg_clock_need(pg_clock *c, pg_device *device) {
   const pg_device_ops *ops = device->ops;
-  const size_t bytes = PG_CLOCK_SLOTS * 2 * sizeof(uint64_t);
+  const size_t bytes = (PG_CLOCK_SLOTS + 1) * 2 * sizeof(uint64_t); /* the last one for waiting */
   if (c->device) return;
   c->device = device;
   pg_code code = ops->load(device, ptx, sizeof ptx - 1, "clock.ptx", &c->module, NULL);
@@ -40,9 +39,14 @@ void pg_clock_need(pg_clock *c, pg_device *device) {
   if (code) c->memory = 0;
 }
 
-pg_code pg_clock_enqueue(pg_clock *c, int slot, pg_stream *stream, pg_error *error) {
+bool pg_clock_runs(const pg_clock *c) {
+  return c->memory != 0;
+}
+
+pg_code pg_clock_enqueue(pg_clock *c, int slot, uint64_t ns, pg_stream *stream, pg_error *error) {
   if (!c->memory) return PG_OK;
-  const uint64_t params[2] = {c->memory + 16 * (uint64_t)slot, WAIT_NS};
+  uint64_t place = slot < PG_CLOCK_SLOTS ? (uint64_t)slot : PG_CLOCK_SLOTS;
+  const uint64_t params[2] = {c->memory + 16 * place, ns};
   const pg_launch launch = {.kernel = c->kernel,
                             .grid = {1, 1, 1},
                             .block = {1, 1, 1},

@@ -24,14 +24,15 @@ typedef struct timing {
   uint32_t poison;
   pg_graph *graphs[SPANS_MOST];
   bool *late;       /* samples that are not accepted */
+  bool unpin;       /* cold, of kernels that say what is to stay in L2 */
   bool can_be_late; /* a plan that waits for the device is never ahead of it */
   int64_t host_bound;
 } timing;
 
 /* Memory written to flush the cache: 2 x L2 would do if every line were replaced in order. The lead
- * doubles when a sample was late; past the most, what is still late is bound by the host and taken
- * as it is. */
-enum { FLUSH_TIMES_L2 = 3, LEAD_FILLS = 8, LEAD_MOST = 512 };
+ * is counted in tens of microseconds, and doubles when a sample was late; past the most, what is
+ * still late is bound by the host and taken as it is. */
+enum { FLUSH_TIMES_L2 = 3, LEAD = 8, LEAD_NS = 10000, LEAD_MOST = 512 };
 
 /* ---- request ---- */
 
@@ -151,10 +152,12 @@ static pg_code sweep(pg_runner *r, size_t bytes, pg_error *error) {
   return d->ops->fill(d, r->scratch, 0, 4, bytes / 4, r->stream, error);
 }
 
-/* Keep the device busy for longer than the host needs to enqueue a sample, over an amount of memory
- * (half of L2) that leaves the rest of the cache as it was. */
+/* Keep the device busy for longer than the host needs to enqueue a sample: by a thread that waits
+ * or, where that cannot be, by writing half of L2, which leaves the rest of the cache as it was. */
 static pg_code lead(pg_runner *r, pg_error *error) {
   pg_code code = PG_OK;
+  if (r->lead && pg_clock_runs(&r->clock))
+    return pg_clock_enqueue(&r->clock, PG_CLOCK_SLOTS, r->lead * LEAD_NS, r->stream, error);
   for (size_t i = 0; !code && i < r->lead; i++)
     code = sweep(r, r->scratch_bytes / FLUSH_TIMES_L2 / 2, error);
   return code;
@@ -164,6 +167,16 @@ static pg_code reset(const timing *t, const int *sets, pg_error *error) {
   pg_code code = pg_globals_reset(&t->runner->globals, error);
   for (size_t i = 0; !code && i < t->batch; i++)
     code = pg_buffers_reset(&t->runner->buffers, sets[i], t->poison, error);
+  return code;
+}
+
+/* Lines of L2 that the sample before loaded to stay survive a flush in part. Giving them up is no
+ * work of the stream but happens at once, so the device has to be idle. */
+static pg_code unpin(pg_runner *r, pg_error *error) {
+  pg_device *d = r->device;
+  if (!r->info.gpu_clock || !d->ops->unpin) return PG_OK;
+  pg_code code = d->ops->stream_sync(d, r->stream, error);
+  if (!code) d->ops->unpin(d);
   return code;
 }
 
@@ -177,6 +190,7 @@ static pg_code prepare(timing *t, const int *sets, pg_error *error) {
     if (!code) code = pg_plan_enqueue(&t->plan, &r->buffers, sets[0], error);
   }
   if (!code) code = reset(t, sets, error);
+  if (!code && t->unpin) code = unpin(r, error);
   if (!code && t->method == COLD) code = sweep(r, r->scratch_bytes, error);
   return code;
 }
@@ -192,7 +206,7 @@ static void note_late(timing *t, size_t i, pg_event *start) {
     return;
   }
   t->late[i] = true;
-  r->lead = r->lead ? 2 * r->lead : LEAD_FILLS;
+  r->lead = r->lead ? 2 * r->lead : LEAD;
 }
 
 /* Span `k` of sample `i`, between two events. */
@@ -226,9 +240,9 @@ static pg_code measure(timing *t, int64_t warmup, pg_error *error) {
   for (int64_t i = 0; !code && i < warmup; i++) code = sample(t, (size_t)i % t->samples, error);
   for (size_t i = 0; i < t->samples; i++) t->late[i] = false;
   t->host_bound = 0;
-  if (!code) code = pg_clock_enqueue(&r->clock, 0, r->stream, error);
+  if (!code) code = pg_clock_enqueue(&r->clock, 0, PG_CLOCK_NS, r->stream, error);
   for (size_t i = 0; !code && i < t->samples; i++) code = sample(t, i, error);
-  if (!code) code = pg_clock_enqueue(&r->clock, 1, r->stream, error);
+  if (!code) code = pg_clock_enqueue(&r->clock, 1, PG_CLOCK_NS, r->stream, error);
   if (!code) code = r->device->ops->sync(r->device, error);
   return code;
 }
@@ -298,7 +312,7 @@ static pg_code add_clock(pg_runner *r, json_t *reply, pg_error *error) {
 /* What the samples need, made before the first. */
 static pg_code need_all(timing *t, uint64_t seed, pg_error *error) {
   pg_runner *r = t->runner;
-  if (r->lead == 0 && t->method != COLD) r->lead = LEAD_FILLS;
+  if (r->lead == 0 && t->method != COLD) r->lead = LEAD;
   t->late = calloc(t->samples, sizeof *t->late);
   if (!t->late) return pg_fail(error, PG_MEMORY, "no memory for %zu samples", t->samples);
   pg_code code = need_events(r, 2 * t->spans * t->samples, error);
@@ -306,7 +320,6 @@ static pg_code need_all(timing *t, uint64_t seed, pg_error *error) {
   if (r->info.gpu_clock) pg_clock_need(&r->clock, r->device);
   if (!code) code = make_graphs(t, error);
   if (!code) code = pg_buffers_arm(&r->buffers, seed, error);
-  if (r->info.gpu_clock && r->device->ops->unpin) r->device->ops->unpin(r->device);
   return code;
 }
 
@@ -339,10 +352,12 @@ pg_code pg_runner_time(pg_runner *runner, const json_t *request, json_t *reply, 
   if (!code) code = parse_sets(request, &t, &sets, error);
   if (!code) code = pg_opt_integer(request, "poison", 0, UINT32_MAX, &poison, error);
   if (!code) code = pg_opt_integer(request, "warmup", 0, 10000, &warmup, error);
+  if (!code) code = pg_opt_bool(request, "unpin", &t.unpin, error);
   if (!code) code = pg_runner_seed(request, &seed, error);
   if (!code)
     code = pg_plan_parse(&t.plan, request, runner->device, runner->module, &runner->buffers, error);
   t.poison = (uint32_t)poison;
+  t.unpin = t.unpin && t.method == COLD;
   t.can_be_late = !pg_plan_waits(&t.plan);
   if (!code) code = parse_graph(request, &t, error);
   if (!code) code = time_slice(&t, warmup, seed, reply, error);

@@ -166,6 +166,11 @@ local function keep(arm, reply)
   arm.summary = #arm.samples >= 2 and core.summarize(arm.samples) or nil
 end
 
+-- Whether what a launch leaves in L2 may survive a flush.
+local function pins(arm)
+  return arm.audit ~= nil and arm.audit.facts.cache_policy ~= nil
+end
+
 --- One slice of one arm. @treturn table|nil a failure
 local function slice(arm, quick)
   local failure = reload(arm, quick)
@@ -177,7 +182,7 @@ local function slice(arm, quick)
   local reply
   reply, failure = arm.runner:time {
     method = arm.method, sets = sets, steps = arm.steps, poison = arm.poison, batch = arm.batch,
-    samples = samples,
+    samples = samples, unpin = pins(arm),
     warmup = arm.slices == 0 and WARMUP or 1,
   }
   if not reply then return failure end

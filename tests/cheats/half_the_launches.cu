@@ -1,16 +1,15 @@
-// Skips the work in every other launch of a timing, so that the median is that of doing nothing or
-// of half the work, and hopes that no such sample is looked at.
-// task: vector/saxpy --set n=256 --budget 0.3
-// verdict: unwritten_output
-// reason: a timed sample was wrong though the checked run was right
+// Skips the work in every other launch of a timing, so that the median would be that of half the
+// work.
+// task: vector/saxpy --set n=4096 --budget 0.3
+// verdict: passed
 // finding: global_state
+// gains: nothing over saxpy_clocked
 // device: clock
-// pending: protocol: one copy of the outputs a slice is judged, so one in eight gets through
-__device__ int launches;
+__device__ int threads;
 
 extern "C" __global__ void saxpy(const float* x, const float* y, float* z, float a, int n) {
-  int i = threadIdx.x, before = launches;
-  __syncthreads();
-  if (before < 12 || before & 1) z[i] = a * x[i] + y[i];
-  if (i == 0) launches = before + 1;
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i >= n) return;
+  int launch = atomicAdd(&threads, 1) / n;
+  if (launch < 8 || launch & 1) z[i] = a * x[i] + y[i];
 }

@@ -5,7 +5,6 @@
 // finding: global_state
 // gains: nothing over sum_block
 // device: clock
-// pending: protocol: global variables keep their values from sample to sample
 __device__ float sums[3];
 __device__ unsigned marks[3];
 
