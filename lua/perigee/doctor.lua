@@ -11,16 +11,16 @@ local files = require "perigee.files"
 local runner = require "perigee.runner"
 local suggest = require "perigee.suggest"
 local units = require "perigee.units"
-local worker = require "perigee.worker"
 
 local doctor = {}
 
--- Open a device in a process of its own, so that its driver cannot harm this one.
+-- Open a device in a process of its own, so that its driver cannot harm this one. The third value
+-- is the names of the restrictions that the process had.
 local function probe(spec)
   local one = runner.start(spec, { timeout = 10 })
   local ok, info = errors.catch("environment", one.ready, one)
   one:close()
-  return ok, info
+  return ok, info, one:sandbox()
 end
 
 -- A finding from what errors.catch returned: the text that `describe` makes, or the error with its
@@ -70,8 +70,10 @@ function doctor.measure(spec, progress)
   return found, ceilings.save(found)
 end
 
+-- Returns the restrictions of a runner of the last GPU; nil without GPU.
 local function gpus(findings)
   local count, why = core.cuda_count()
+  local held
   if count == 0 then
     findings[#findings + 1] = {
       name = "GPU", missing = true, ok = true, text = "none: " .. (why or "no CUDA device"),
@@ -80,15 +82,20 @@ local function gpus(findings)
   end
   for i = 0, count - 1 do
     local spec = ("cuda:%d"):format(i)
-    local ok, info = probe(spec)
+    local ok, info, names = probe(spec)
     findings[#findings + 1] = finding(spec, ok, info, describe_gpu)
-    if ok then findings[#findings + 1] = measured(info) end
+    if ok then
+      findings[#findings + 1] = measured(info)
+      held = names
+    end
   end
+  return held
 end
 
 local function simulator(findings)
-  local ok, info = probe("sim:check")
+  local ok, info, names = probe("sim:check")
   findings[#findings + 1] = finding("simulator", ok, info, function(i) return i.name end)
+  return ok and names or {}
 end
 
 local function compiler(findings)
@@ -118,17 +125,9 @@ local function missing_of(list)
   return table.concat(missing, "; ") .. "; without, candidates in Rust or Triton need --trust"
 end
 
--- Of the runners that candidates get here.
-local function sandbox(findings)
-  local ok, names = errors.catch("environment", function()
-    local one = worker.start(core.cuda_count() > 0 and "runner" or "simulator")
-    local list = one:sandbox()
-    one:kill()
-    return list
-  end)
-  local found = finding("sandbox", ok, names, function(list) return table.concat(list, ", ") end)
-  if ok then found.fix = missing_of(names) end
-  findings[#findings + 1] = found
+local function sandbox(findings, held)
+  findings[#findings + 1] = { name = "sandbox", ok = true, text = table.concat(held, ", "),
+    fix = missing_of(held) }
 end
 
 local function tasks(findings)
@@ -150,10 +149,10 @@ function doctor.examine()
     { name = "perigee", ok = true, text = ("%s, home %s"):format(core.version, core.home or "?") },
     { name = "processor", ok = true, text = ("%d cores"):format(core.cpu_count()) },
   }
-  gpus(findings)
-  simulator(findings)
+  local of_gpu = gpus(findings)
+  local of_simulator = simulator(findings)
   compiler(findings)
-  sandbox(findings)
+  sandbox(findings, of_gpu or of_simulator)
   tasks(findings)
   return findings
 end

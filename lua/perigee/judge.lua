@@ -108,8 +108,18 @@ function Session:complete(one)
   return one
 end
 
+-- How many arms have no process yet, or one that died: they will take one of the pool.
+local function without_runner(arms)
+  local count = 0
+  for _, arm in ipairs(arms) do
+    if not arm.runner or arm.runner.dead then count = count + 1 end
+  end
+  return count
+end
+
 -- Compile for the arms; a wrong guess of the architecture is put right when the device is open.
 function Session:build(arms, meanwhile)
+  self.pool:fill(without_runner(arms)) -- opens the driver while the compiler works
   self.builds:compile(arms, meanwhile)
   local info = self:device()
   local arch = info.kind == "cuda" and compile.arch_of(info) or compile.DEFAULT_ARCH
@@ -613,7 +623,7 @@ end
 --   checked, of which the last is timed; knobs = {name = value or text}
 -- @treturn table,table the record, and what is too long to print, see record.of
 function Session:check(task, candidate, how)
-  self.pool:fill(1) -- opens the driver while the compiler works
+  self.pool:fill(1) -- the first thing of all: it opens the driver meanwhile
   validate.prepare(task)
   local arm = { cases = 0, kind = "check", set = how.set }
   arm.p = task:resolve { purpose = self.purpose, set = how.set }
