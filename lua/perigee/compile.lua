@@ -20,23 +20,28 @@ function compile.arch_of(info)
   return ("compute_%d%d"):format(info.cc_major, info.cc_minor)
 end
 
--- Quoted includes of a source, each file once, in order.
-local function included(text, folder, list, seen)
+-- Quoted includes of a source, each file once, in order: those below one of two `roots`, as the
+-- compiler may read no others.
+local function included(text, folder, roots, list, seen)
   for name in text:gmatch('#%s*include%s*"([^"\n]+)"') do
     local path = files.join(folder, name)
-    if not seen[path] and files.is_file(path) then
+    if not seen[path] and (files.lies_in(path, roots[1]) or files.lies_in(path, roots[2])) then
       seen[path] = true
       list[#list + 1] = { path = path, text = files.read(path) }
-      included(list[#list].text, files.dirname(path), list, seen)
+      included(list[#list].text, files.dirname(path), roots, list, seen)
     end
   end
   return list
 end
 
---- The files beside a source that it includes, and what those include.
+--- The files that a source includes, and what those include: below its folder or below `root`.
+-- @tparam string source
+-- @tparam string path of it
+-- @tparam[opt] string root
 -- @treturn table list of {path, text}
-function compile.included(source, path)
-  return included(source, files.dirname(path), {}, {})
+function compile.included(source, path, root)
+  local folder = files.dirname(path)
+  return included(source, folder, { folder, root or folder }, {}, {})
 end
 
 -- Languages whose compilers are programs of their own.
@@ -46,9 +51,9 @@ end
 
 --- The files beside a source that belong to it: what it includes, or its modules.
 -- @treturn table list of {path, text}
-function compile.beside(source, path, lang)
+function compile.beside(source, path, lang, root)
   local tool = tool_of(lang)
-  if not tool then return lang == "cuda" and compile.included(source, path) or {} end
+  if not tool then return lang == "cuda" and compile.included(source, path, root) or {} end
   local list = {}
   for _, file in ipairs(tool.sources(source, path)) do
     local where = files.join(files.dirname(path), file.name)

@@ -37,6 +37,14 @@ function files.is_folder(path)
   return is_a(path, "dir")
 end
 
+--- Whether a file lies below a folder, after links: what a stranger's source names is read only
+-- there.
+function files.lies_in(path, folder)
+  local real, root = core.realpath(path), core.realpath(folder)
+  return real ~= nil and root ~= nil and files.is_file(real)
+    and real:sub(1, #root + 1) == (root == "/" and "/" or root .. "/")
+end
+
 --- The folder that a task file's other paths are relative to: what contains its `tasks` folder,
 -- else its own.
 function files.root_of(path)

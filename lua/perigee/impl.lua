@@ -172,7 +172,7 @@ function impl.resolve(task, declared)
     launch = declared.launch, args = declared.args, ptx = declared.ptx, scratch = declared.scratch,
     export = declared.export,
     space = knobs.declare(declared.knobs, declared.where, where, task.params),
-    doc = declared.doc, where = where,
+    doc = declared.doc, where = where, root = folders[1],
   }
 end
 

@@ -39,12 +39,13 @@ local function common(lists)
 end
 
 -- Source files below a folder, but for `main`.
-local function walk(folder, main, list, depth)
+local function walk(folder, root, main, list, depth)
   for _, name in ipairs(depth <= DEPTH_MOST and core.list_dir(folder) or {}) do
     local path = files.join(folder, name)
     if files.is_folder(path) then
-      walk(path, main, list, depth + 1)
-    elseif TEXTS[files.extension(name)] and path ~= main and #list < FILES_MOST then
+      walk(path, root, main, list, depth + 1)
+    elseif TEXTS[files.extension(name)] and path ~= main and #list < FILES_MOST
+      and files.lies_in(path, root) then
       list[#list + 1] = { path = path, text = core.read_file(path) or "" }
     end
   end
@@ -52,8 +53,9 @@ local function walk(folder, main, list, depth)
 end
 
 local function others(one, text)
-  if one.is_data then return walk(files.dirname(one.where), one.path, {}, 1) end
-  return compile.beside(text, one.path, one.lang)
+  local folder = one.is_data and files.dirname(one.where)
+  if folder then return walk(folder, folder, one.path, {}, 1) end
+  return compile.beside(text, one.path, one.lang, one.root)
 end
 
 --- The bundle of an implementation or candidate.

@@ -31,13 +31,26 @@ end
 
 TestSources = {}
 
+function TestSources:test_a_bundle_of_a_stranger_has_no_file_of_the_host()
+  local place, names = copy(), {}
+  shell(("mkdir -p %s/mine && ln -s ../scale.lua %s/mine/link.h"):format(place, place))
+  core.write_file(place .. "/mine/own.h", "// own\n")
+  core.write_file(place .. "/mine/a.cu",
+    '#include "/etc/passwd"\n#include "../scale.lua"\n#include "link.h"\n#include "own.h"\n')
+  for _, one in ipairs { { lang = "cuda", path = place .. "/mine/a.cu" },
+    { is_data = true, path = place .. "/mine/a.cu", where = place .. "/mine/plan.lua" } } do
+    for i, file in ipairs(sources.of(one)) do names[i] = file.name end
+    lu.assertEquals(names, { "a.cu", "own.h" })
+  end
+end
+
 function TestSources:test_a_bundle_has_the_files_beside_the_source()
   local place = copy()
   shell(("mkdir -p %s/kernels %s/common"):format(place, place))
   core.write_file(place .. "/kernels/a.cu", '#include "../common/b.cuh"\n#include <c.h>\n')
   core.write_file(place .. "/common/b.cuh", '#include "d.cuh"\n')
   core.write_file(place .. "/common/d.cuh", "// d\n")
-  local bundle = sources.of { lang = "cuda", path = place .. "/kernels/a.cu" }
+  local bundle = sources.of { lang = "cuda", path = place .. "/kernels/a.cu", root = place }
   local names = {}
   for i, file in ipairs(bundle) do names[i] = file.name end
   lu.assertEquals(names, { "kernels/a.cu", "common/b.cuh", "common/d.cuh" })

@@ -161,7 +161,7 @@ function rust.sources(source, path)
   while list[at] do
     for name in list[at].text:gmatch("%f[%w_]mod%s+([%w_]+)%s*;") do
       local file = name .. ".rs"
-      if not seen[file] and files.is_file(files.join(folder, file)) then
+      if not seen[file] and files.lies_in(files.join(folder, file), folder) then
         seen[file] = true
         list[#list + 1] = { name = file, text = files.read(files.join(folder, file)) }
       end

@@ -17,7 +17,7 @@ function triton.sources(source, path)
   local folder, at = files.dirname(path), 1
   local function add(name)
     local file = name .. ".py"
-    if seen[file] or not files.is_file(files.join(folder, file)) then return end
+    if seen[file] or not files.lies_in(files.join(folder, file), folder) then return end
     seen[file] = true
     list[#list + 1] = { name = file, text = files.read(files.join(folder, file)) }
   end
