@@ -134,18 +134,37 @@ static void count_instruction(context *c, const ptx_instr *i) {
   count_variable(c, i);
 }
 
-static void push_test(lua_State *L, const ptx_func *func, const flow_test *test) {
+/* A node and those under it: {op, bits, signed, constant or name or operands}. */
+static void push_node(lua_State *L, const flow_test *test, int at) {
+  const flow_node *node = &test->node[at];
+  luaL_checkstack(L, 4, "an expression");
+  lua_createtable(L, 0, 4);
+  lua_pushstring(L, node->op);
+  lua_setfield(L, -2, "op");
+  if (node->name) lua_pushstring(L, node->name), lua_setfield(L, -2, "name");
+  pg_lua_set_integer(L, "constant", node->constant);
+  pg_lua_set_integer(L, "bits", node->bits);
+  lua_pushboolean(L, node->is_signed);
+  lua_setfield(L, -2, "signed");
+  if (node->name || strcmp(node->op, "constant") == 0) return;
+  const int operands[] = {node->left, node->right, node->third};
+  lua_createtable(L, 3, 0);
+  for (int k = 0; k < 3 && operands[k] >= 0; k++) {
+    push_node(L, test, operands[k]);
+    lua_rawseti(L, -2, k + 1);
+  }
+  lua_setfield(L, -2, "operands");
+}
+
+static void push_test(lua_State *L, const flow_test *test) {
   lua_createtable(L, 0, 8);
   set_place(L, test->instr);
   lua_pushstring(L, test->of);
   lua_setfield(L, -2, "of");
-  for (int k = 0; k < func->param_count; k++)
-    if (func->params[k].name == test->of) pg_lua_set_integer(L, "parameter", k + 1);
   lua_pushstring(L, test->comparison);
   lua_setfield(L, -2, "comparison");
   pg_lua_set_integer(L, "constant", test->constant);
-  lua_pushboolean(L, test->exact);
-  lua_setfield(L, -2, "exact");
+  if (test->nodes) push_node(L, test, 0), lua_setfield(L, -2, "value");
   lua_pushboolean(L, test->skips);
   lua_setfield(L, -2, "skips");
 }
@@ -163,7 +182,7 @@ static void set_tests(lua_State *L, holder *h, const ptx_func *func) {
   if (count < 0) out_of_memory(L);
   lua_newtable(L);
   for (int k = 0; k < count && k < FLOW_TESTS_MAX; k++) {
-    push_test(L, func, &tests[k]);
+    push_test(L, &tests[k]);
     lua_rawseti(L, -2, k + 1);
   }
   lua_setfield(L, -3, "tests");
@@ -188,6 +207,16 @@ static lua_Integer local_bytes(const ptx_func *func) {
   return (lua_Integer)(bytes & INT64_MAX);
 }
 
+/* Field `parameters` of the table on top: a list of names. */
+static void set_parameters(lua_State *L, const ptx_func *func) {
+  lua_createtable(L, func->param_count, 0);
+  for (int k = 0; k < func->param_count; k++) {
+    lua_pushstring(L, func->params[k].name ? func->params[k].name : "");
+    lua_rawseti(L, -2, k + 1);
+  }
+  lua_setfield(L, -2, "parameters");
+}
+
 /* The table of a function that has a body. */
 static void push_function(lua_State *L, holder *h, const ptx_func *func) {
   drop_flow(h);
@@ -209,7 +238,7 @@ static void push_function(lua_State *L, holder *h, const ptx_func *func) {
   lua_pushboolean(L, func->is_entry);
   lua_setfield(L, -2, "entry");
   pg_lua_set_integer(L, "line", func->line);
-  pg_lua_set_integer(L, "parameters", func->param_count);
+  set_parameters(L, func);
   pg_lua_set_integer(L, "local_bytes", local_bytes(func));
 }
 
@@ -259,9 +288,11 @@ static void push_module(lua_State *L, holder *h) {
 /* core.ptx_facts(text, name) -> {version, target, variables = {name -> {space, bytes, initialised,
  * line}}, functions = {name -> {entry, line, parameters, local_bytes, instructions, specials,
  * calls, written, read = {spelling or name -> {count, line, file, file_line}}, tests = list of
- * {of, parameter, comparison, constant, exact, skips, line, file, file_line}, test_count}}}.
- * Instructions that control cannot come to are left out. "*": a call, or an address, of which it is
- * not known where it goes. Raises "syntax" with a place, "out_of_memory". */
+ * {of, comparison, constant, value, skips, line, file, file_line}, test_count}}}.
+ * `value` is the expression that is compared, where it is known: {op, bits, signed, name or
+ * constant or operands}. Instructions that control cannot come to are left out. "*": a call, or an
+ * address, of which it is not known where it goes. Raises "syntax" with a place, "out_of_memory".
+ */
 static int core_ptx_facts(lua_State *L) {
   size_t bytes;
   const char *text = pg_lua_check_string(L, 1, &bytes);

@@ -35,8 +35,7 @@ static bool starts(const char *text, const char *with) {
   return strncmp(text, with, strlen(with)) == 0;
 }
 
-/* Special registers that are the same for every thread of a launch. */
-static bool is_shape(const char *name) {
+bool flow_is_shape(const char *name) {
   return starts(name, "%nctaid") || starts(name, "%ntid") || starts(name, "%dynamic_smem") ||
          starts(name, "%total_smem") || strcmp(name, "WARP_SZ") == 0;
 }
@@ -53,7 +52,7 @@ static void add_named(sources *s, const ptx_operand *o) {
   if (o->kind == PTX_OP_SYMBOL) {
     value.symbol = o->name;
   } else if (strcmp(o->name, "WARP_SZ")) { /* which is a constant */
-    value.depends = is_shape(o->name) ? FLOW_SIZE : FLOW_VARIES;
+    value.depends = flow_is_shape(o->name) ? FLOW_SIZE : FLOW_VARIES;
     value.of = value.depends == FLOW_SIZE ? o->name : NULL;
   }
   join(&s->sum, &value);
@@ -69,9 +68,9 @@ static void add_register(void *context, int reg, bool write) {
   if (!write) join(&s->sum, &s->values[reg]);
 }
 
-/* The parameter that `ld.param` reads; NULL when the instruction is another. */
-static const char *parameter_of(const ptx_func *func, const ptx_instr *i) {
-  if (strcmp(i->opcode, "ld") || i->mod_count < 1 || !starts(i->mods[0], "param")) return NULL;
+const char *flow_parameter(const ptx_func *func, const ptx_instr *i) {
+  if (!i->opcode || strcmp(i->opcode, "ld") || i->mod_count < 1 || !starts(i->mods[0], "param"))
+    return NULL;
   if (i->operand_count != 2 || i->operands[1].kind != PTX_OP_ADDRESS) return NULL;
   const ptx_operand *base = &i->operands[1].items[0];
   return base->kind == PTX_OP_SYMBOL && is_parameter(func, base->name) ? base->name : NULL;
@@ -100,21 +99,16 @@ static flow_value of_copy(const ptx_instr *i, const flow_value *values) {
   const ptx_operand *o = i->operand_count == 2 ? &i->operands[1] : NULL;
   if (!o || i->guard >= 0) return out;
   if (o->kind == PTX_OP_INT) out.is_constant = true, out.constant = (int64_t)o->bits;
-  if (o->kind == PTX_OP_SPECIAL) out.exact = is_shape(o->name);
   if (o->kind != PTX_OP_REG) return out;
   const flow_value *from = &values[o->reg];
-  out.exact = from->exact;
   out.is_constant = from->is_constant && from->definitions == 1;
   out.constant = from->constant;
   return out;
 }
 
-flow_value flow_of(const ptx_func *func, const ptx_instr *i, const flow_value *values) {
-  const char *parameter = parameter_of(func, i);
-  if (parameter)
-    return (flow_value){.depends = FLOW_SIZE,
-                        .of = parameter,
-                        .exact = i->operands[0].kind == PTX_OP_REG && i->guard < 0};
+static flow_value value_of(const ptx_func *func, const ptx_instr *i, const flow_value *values) {
+  const char *parameter = flow_parameter(func, i);
+  if (parameter) return (flow_value){.depends = FLOW_SIZE, .of = parameter};
   if (is_opaque(i)) return (flow_value){.depends = FLOW_VARIES};
   flow_value copy = is_copy(i) ? of_copy(i, values) : (flow_value){0};
   sources s = {.func = func, .values = values, .sum = copy};
@@ -139,12 +133,10 @@ static void define(void *context, int reg, bool write) {
   if (into->definitions > 1) into->depends |= FLOW_SEVERAL;
   into->definition = p->at;
   bool alone = into->definitions == 1;
-  into->exact = alone && p->value.exact;
   into->is_constant = alone && p->value.is_constant;
   into->constant = p->value.constant;
   p->changed |= before.depends != into->depends || before.of != into->of ||
-                before.symbol != into->symbol || before.exact != into->exact ||
-                before.is_constant != into->is_constant;
+                before.symbol != into->symbol || before.is_constant != into->is_constant;
 }
 
 flow_value *flow_values(const ptx_func *func) {
@@ -158,7 +150,7 @@ flow_value *flow_values(const ptx_func *func) {
       const ptx_instr *i = &func->body[k];
       if (!i->opcode) continue;
       p.at = k;
-      p.value = flow_of(func, i, p.values);
+      p.value = value_of(func, i, p.values);
       lower_registers(i, define, &p);
     }
   }

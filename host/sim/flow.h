@@ -17,12 +17,24 @@ typedef struct flow_value {
   uint8_t depends;     /* 0: on constants only */
   uint8_t definitions; /* 2: several */
   int definition;      /* index of the last one in the body */
-  bool exact;          /* the parameter `of` itself, copied or widened */
   bool is_constant;    /* `constant` is the value */
   const char *of;      /* the first parameter or special register that it depends on */
   const char *symbol;  /* a variable or function whose address it derives from; FLOW_ANY */
   int64_t constant;
 } flow_value;
+
+/* A node of an expression. Operations: copy, neg, not, add, sub, mul, mad, div, rem, shl, shr, and,
+ * or, xor, min, max, of `bits`; leaves: constant, parameter and special with their names. */
+typedef struct flow_node {
+  const char *op;
+  int left, right, third; /* nodes; -1 none */
+  int bits;
+  bool is_signed;
+  int64_t constant;
+  const char *name;
+} flow_node;
+
+enum { FLOW_NODES_MAX = 24 };
 
 extern const char FLOW_ANY[]; /* one of several; compared by address */
 
@@ -32,7 +44,8 @@ typedef struct flow_test {
   const char *of;         /* parameter or special register */
   const char *comparison; /* "eq", "lt", "min", ..., the value on the left */
   int64_t constant;
-  bool exact; /* what is compared is `of` itself, not something computed from it */
+  int nodes; /* of the expression that is compared; 0: not known, `of` is what it depends on */
+  flow_node node[FLOW_NODES_MAX]; /* the first is the root */
   bool skips; /* one way from it reaches stores to memory, the other the end without any */
 } flow_test;
 
@@ -50,8 +63,10 @@ uint8_t *flow_reached(const ptx_func *func);
  * be there. */
 int flow_tests(const ptx_func *func, const flow_value *values, const uint8_t *reached,
                flow_test *tests, int64_t *budget);
-/* What one instruction does to a register that it defines. */
-flow_value flow_of(const ptx_func *func, const ptx_instr *instr, const flow_value *values);
+/* Whether a special register is the same for every thread of a launch: %nctaid and the like. */
+bool flow_is_shape(const char *name);
+/* The parameter of a kernel that the instruction, a load, reads; NULL when it is another. */
+const char *flow_parameter(const ptx_func *func, const ptx_instr *instr);
 /* Whether an instruction writes memory that outlives the block: a store, an atomic, a copy; a call
  * may. */
 bool flow_stores(const ptx_instr *instr);

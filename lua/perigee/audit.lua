@@ -5,7 +5,9 @@
 
 local core = require "perigee.core"
 local facts = require "perigee.facts"
+local params = require "perigee.params"
 local plan = require "perigee.plan"
+local sizes = require "perigee.audit_sizes"
 local units = require "perigee.units"
 
 local audit = {}
@@ -16,62 +18,14 @@ local function finding(kind, severity, text, where)
   return { kind = kind, severity = severity, text = text, where = where }
 end
 
--- ---- sizes ----
-
-local SIGNS = { eq = "==", ne = "!=", lt = "<", le = "<=", gt = ">", ge = ">=", lo = "<",
-  ls = "<=", hi = ">", hs = ">=" }
-
--- Whether a comparison with `constant` tells `value` from its neighbour.
-local function separates(constant, value)
-  return math.type(value) == "integer" and math.abs(value - constant) <= 1
-end
-
--- The parameter by its name in the contract, where the kernel is one of the task's.
-local function name_of(test, signatures)
-  for _, parsed in ipairs(signatures) do
-    local param = test.parameter and parsed.params[test.parameter]
-    if param and test.of == ("%s_param_%d"):format(parsed.name, test.parameter - 1) then
-      return param.name
-    end
-  end
-  return test.of or "a size"
-end
-
-local function said(test, signatures)
-  local name, sign = name_of(test, signatures), SIGNS[test.comparison:gsub("u$", "")]
-  if not test.exact then name = "a value computed from " .. name end
-  if not sign then return ("%s(%s, %d)"):format(test.comparison, name, test.constant) end
-  return ("%s %s %d"):format(name, sign, test.constant)
-end
-
--- Comparisons with a size that is timed, and those on one side of which nothing is stored.
-local function size_findings(list, found, sizes, signatures)
-  for _, test in ipairs(found.tests) do
-    local timed
-    for _, value in ipairs(sizes) do
-      timed = timed or (test.exact and separates(test.constant, value) and value)
-    end
-    if timed or test.skips then
-      local text = "branches on " .. said(test, signatures)
-      if timed then text = ("%s, the timed size"):format(text) end
-      if test.skips then text = text .. ": one way from there nothing is stored" end
-      list[#list + 1] = finding("size_branch", "suspicious", text, test.where)
-    end
-  end
-  if found.test_count > #found.tests then
-    list[#list + 1] = finding("size_branch", "suspicious",
-      ("compares sizes with constants in %d places"):format(found.test_count))
-  end
-end
-
 -- ---- findings ----
 
-local function variables(sizes)
+local function variables(bytes)
   local names = {}
-  for name in pairs(sizes) do names[#names + 1] = name end
+  for name in pairs(bytes) do names[#names + 1] = name end
   table.sort(names)
   for i, name in ipairs(names) do
-    names[i] = name == "*" and "a variable" or ("%s (%s)"):format(name, units.bytes(sizes[name]))
+    names[i] = name == "*" and "a variable" or ("%s (%s)"):format(name, units.bytes(bytes[name]))
   end
   return table.concat(names, ", ")
 end
@@ -89,10 +43,10 @@ local TOLD = {
 
 --- What a reader should know of kernels.
 -- @tparam table found what facts.of returned
--- @tparam table sizes values that are timed
--- @tparam table signatures the task's contract
+-- @tparam table worlds list of parameter in the PTX -> value when it is timed
+-- @tparam table names parameter in the PTX -> name in the task's contract
 -- @treturn table list of {kind, severity = "suspicious" | "note", text, where}
-function audit.findings(found, sizes, signatures)
+function audit.findings(found, worlds, names)
   local list = {}
   local state = found.facts.global_state
   if state then
@@ -112,26 +66,67 @@ function audit.findings(found, sizes, signatures)
         found.facts.constant_table.where)
     end
   end
-  size_findings(list, found, sizes, signatures)
+  for _, one in ipairs(sizes.findings(found.tests, worlds, names)) do
+    list[#list + 1] = finding("size_branch", "suspicious", one.text, one.where)
+  end
+  if found.test_count > #found.tests then
+    list[#list + 1] = finding("size_branch", "suspicious",
+      ("compares sizes with constants in %d places or more"):format(found.test_count))
+  end
   return list
 end
 
 -- ---- an arm of the judge ----
 
--- Integers among the parameters and scalars of the size that is timed here and of the default one.
-local function timed_sizes(arm)
-  local task, list = arm.case.task, {}
-  local function add(p)
-    for _, values in ipairs { p, task:call("args", p) or {} } do
-      for _, value in pairs(values) do
-        if math.type(value) == "integer" then list[#list + 1] = value end
-      end
+-- What launches of the plan give to parameters, and the shape of their grids.
+local function worlds_of_plan(arm, module, worlds)
+  plan.each_launch(arm.steps, function(step)
+    local fn, values = module.functions[step.launch], {}
+    for k, name in ipairs(fn and fn.parameters or {}) do
+      values[name] = step.args and step.args[k] and step.args[k].i
+    end
+    for k, axis in ipairs { "x", "y", "z" } do
+      values["%nctaid." .. axis], values["%ntid." .. axis] = step.grid[k], step.block[k]
+    end
+    worlds[#worlds + 1] = values
+  end)
+end
+
+-- The same of the contract's parameters and scalars at `p`.
+local function world_of_contract(arm, names, p)
+  local values, given = {}, arm.case.task:call("args", p) or {}
+  for ptx, name in pairs(names) do
+    local value = given[name]
+    if value == nil then value = p[name] end
+    values[ptx] = math.type(value) == "integer" and value or nil
+  end
+  return values
+end
+
+-- Parameters of the kernels that are launched -> names in the contract, where the kernel is one of
+-- the task's.
+local function names_of(arm, module)
+  local names, signatures = {}, arm.case.signatures
+  for _, kernel in ipairs(arm.kernel_names) do
+    local fn, parsed = module.functions[kernel], signatures[kernel]
+    for k, name in ipairs(fn and fn.parameters or {}) do
+      local param = parsed and #parsed.params == #fn.parameters and parsed.params[k]
+      names[name] = param and param.name or ("parameter %d of %s"):format(k, kernel)
     end
   end
-  add(arm.p)
+  return names
+end
+
+-- What parameters are when it is timed: in this plan, if it is the timed one; in the contract at
+-- that size, and at the size that a GPU times by default.
+local function timed_worlds(arm, module, names)
+  local task, worlds = arm.case.task, {}
+  if params.text(arm.case.p) == params.text(arm.p) then worlds_of_plan(arm, module, worlds) end
+  worlds[#worlds + 1] = world_of_contract(arm, names, arm.p)
   local ok, p = pcall(task.resolve, task, { purpose = "default", cell = arm.cell, set = arm.set })
-  if ok then pcall(add, p) end -- what is set may not go with the defaults of the rest
-  return list
+  local made, world = pcall(world_of_contract, arm, names, p)
+  if ok and made then worlds[#worlds + 1] = world end -- what is set may not go with the defaults
+  return worlds
 end
 
 local function forbidden(text, where, fact)
@@ -161,10 +156,18 @@ local function examine(arm)
   for _, fn in pairs(module.functions) do entries = entries + (fn.entry and 1 or 0) end
   local wrong = facts.broken(found.facts, required, not_allowed)
   return {
-    facts = found.facts, globals = found.globals, entries = entries,
-    findings = audit.findings(found, timed_sizes(arm), arm.case.signatures),
+    facts = found.facts, globals = found.globals, entries = entries, found = found,
     failure = wrong and forbidden(wrong.text, wrong.where, wrong.fact),
   }
+end
+
+-- The findings for the plan at hand: the last is that of the timed size.
+local function find(arm)
+  local found, module = arm.audit.found, arm.built.audit
+  if not found then return arm.audit.findings end -- unreadable
+  local names = names_of(arm, module)
+  local worlds = #found.tests > 0 and timed_worlds(arm, module, names) or {}
+  return audit.findings(found, worlds, names)
 end
 
 local function launches(steps)
@@ -183,6 +186,7 @@ function audit.arm(arm)
   if arm.audited ~= key then
     arm.audited, arm.audit = key, examine(arm)
   end
+  arm.audit.findings = find(arm)
   arm.audit.launches = launches(arm.steps)
   return arm.audit.failure
 end

@@ -336,8 +336,8 @@ end
 -- @tparam table kernels their names
 -- @treturn table {facts = name -> {count = instructions in the text, where = place of the first,
 --   text = its spelling or the name of what it uses}, globals = variable that is written ->
---   bytes, tables = table that is read -> bytes, tests = list of {of, parameter, comparison,
---   constant, exact, skips, where, kernel}, test_count}
+--   bytes, tables = table that is read -> bytes, tests = list of comparisons of sizes, see
+--   core.ptx_facts and perigee.audit_sizes, test_count}
 function facts.of(module, kernels)
   local set = setmetatable({ list = {}, globals = {}, tables = {}, tests = {}, test_count = 0,
     shown = module.shown }, Set)

@@ -211,19 +211,17 @@ end
 
 TestFindings = {}
 
-local SIGNATURES = { require("perigee.signature").parse("void k(float* out, int n)") }
-
--- Findings of a body as "severity kind".
-local function findings(body, sizes)
-  local read = module((".entry k(.param .u64 k_param_0, .param .u32 k_param_1) {\n" .. REGS
-    .. "ld.param.u32 %%n0, [k_param_1]; ld.param.u64 %%o, [k_param_0];\n"):gsub("%%%%", "%%")
-    .. body .. "\nret; }")
+-- Findings of a body; n is timed at 4096, in a grid of 512 blocks.
+local function findings(body)
+  local read = module(".entry k(.param .u64 k_param_0, .param .u32 k_param_1) {\n" .. REGS
+    .. "ld.param.u32 %n0, [k_param_1]; ld.param.u64 %o, [k_param_0];\n" .. body .. "\nret; }")
   lu.assertNil(read.unreadable)
-  return audit.findings(facts.of(read, { "k" }), sizes or { 4096 }, SIGNATURES)
+  return audit.findings(facts.of(read, { "k" }), { { k_param_1 = 9 },
+    { k_param_1 = 4096, ["%nctaid.x"] = 512 } }, { k_param_1 = "n", ["%nctaid.x"] = "gridDim.x" })
 end
 
-local function one(body, sizes)
-  local list = findings(body, sizes)
+local function one(body)
+  local list = findings(body)
   lu.assertEquals(#list, 1, body)
   return list[1]
 end
@@ -242,11 +240,37 @@ function TestFindings:test_another_path_at_the_timed_size()
   lu.assertEquals(found.text, "branches on n > 4095, the timed size")
 end
 
-function TestFindings:test_a_skip_at_any_large_size()
-  local text = one("mul.lo.s32 %n1, %n0, 3; setp.eq.s32 %p0, %n1, 999; @%p0 ret; "
-    .. "st.global.u32 [%o], 1;").text
-  lu.assertEquals(text,
-    "branches on a value computed from n == 999: one way from there nothing is stored")
+-- A body that ends where a comparison holds, and what is said of it.
+local SKIPS = {
+  ["mul.lo.s32 %n1, %n0, 3; setp.eq.s32 %p0, %n1, 999;"] = "n * 3 == 999:",
+  ["mul.lo.s32 %n1, %n0, 3; setp.eq.s32 %p0, %n1, 12288;"] = "n * 3 == 12288, the timed size:",
+  ["xor.b32 %n1, %n0, 21845; setp.eq.s32 %p0, %n1, 17749;"] = "n ^ 21845 == 17749, the timed size:",
+  ["add.s32 %n1, %n0, -1; shr.s32 %n2, %n1, 2; setp.gt.s32 %p0, %n2, 1022;"] =
+    "(n + -1) >> 2 > 1022, the timed size:",
+  ["cvt.u64.u32 %d1, %n0; mad.lo.s64 %d2, %d1, 4, 64; setp.ge.u64 %p0, %d2, 16448;"] =
+    "n * 4 + 64 >= 16448, the timed size:",
+  ["mul.wide.s32 %d1, %n0, 4; setp.eq.s64 %p0, %d1, 16384;"] = "n * 4 == 16384, the timed size:",
+  ["not.b32 %n1, %n0; setp.eq.s32 %p0, %n1, -4097;"] = "~n == -4097, the timed size:",
+  ["rem.u32 %n1, %n0, 5000; setp.eq.u32 %p0, %n1, 4096;"] = "n % 5000 == 4096, the timed size:",
+  ["div.s32 %n1, %n0, -8; setp.eq.s32 %p0, %n1, -512;"] = "n / -8 == -512, the timed size:",
+  ["mov.u32 %n1, %nctaid.x; setp.eq.u32 %p0, %n1, 512;"] = "gridDim.x == 512, the timed size:",
+  ["popc.b32 %n1, %n0; mul.lo.s32 %n2, %n1, 999; setp.eq.s32 %p0, %n2, 999;"] =
+    "a value computed from n == 999:",
+  ["ld.param.f32 %f0, [k_param_1+0]; setp.gt.f32 %p0, %f0, 0f49742400;"] = "n > 1000000:",
+}
+
+function TestFindings:test_skips()
+  for body, want in pairs(SKIPS) do
+    local text = one(body .. " @%p0 ret; st.global.u32 [%o], 1;").text
+    lu.assertEquals(text, ("branches on %s one way from there nothing is stored"):format(want))
+  end
+end
+
+function TestFindings:test_an_equality_with_a_neighbour_is_none()
+  local rest = " selp.b32 %n1, 1, 2, %p0; st.global.u32 [%o], %n1;"
+  lu.assertEquals(findings("setp.eq.s32 %p0, %n0, 4095;" .. rest), {})
+  lu.assertEquals(#findings("setp.eq.s32 %p0, %n0, 4096;" .. rest), 1)
+  lu.assertEquals(#findings("min.s32 %n1, %n0, 4095; st.global.u32 [%o], %n1;"), 1)
 end
 
 function TestFindings:test_a_path_for_large_sizes_is_none()
@@ -256,7 +280,7 @@ end
 
 function TestFindings:test_more_comparisons_than_are_looked_at()
   local list = findings(("setp.eq.s32 %p0, %n0, 999;\n"):rep(70))
-  lu.assertEquals(list[1].text, "compares sizes with constants in 70 places")
+  lu.assertEquals(list[1].text, "compares sizes with constants in 70 places or more")
 end
 
 function TestFindings:test_state_that_outlives_a_launch()
@@ -320,6 +344,21 @@ function TestJudged:test_the_size_that_a_gpu_would_time_is_known_on_the_simulato
   lu.assertEquals(rec.findings[1].kind, "size_branch")
   lu.assertEquals(lines[2], ("  suspicious: branches on n == %d, the timed size: one way from "
     .. "there nothing is stored (candidate.cu:3)"):format(SAXPY.params.n.default))
+end
+
+function TestJudged:test_what_is_computed_from_the_size_is_worked_out()
+  local size = SAXPY.params.n.default
+  lu.assertEquals(check(("if (n * 3 == %d) n /= 2;"):format(size * 3)).findings[1].text,
+    ("branches on n * 3 == %d, the timed size"):format(size * 3))
+  lu.assertEquals(check(("if (n * 3 == %d) n /= 2;"):format(size * 3 + 3)).findings, {})
+end
+
+-- The grid is in no contract: what the plan says of it counts.
+function TestJudged:test_the_grid_that_is_timed()
+  local rec = check("")
+  local grid = rec.plan[1].grid[1]
+  local found = check(("if (gridDim.x == %d) n /= 2;"):format(grid)).findings
+  lu.assertEquals(found[1].text, ("branches on %%nctaid.x == %d, the timed size"):format(grid))
 end
 
 function TestJudged:test_a_candidate_that_fails_has_findings_too()
