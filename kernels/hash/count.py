@@ -7,7 +7,7 @@ last of each run counts for all of it.
 import triton
 import triton.language as tl
 
-from hash import EMPTY, any_of, claim, first_hash, first_slot, next_slot
+from hash import EMPTY, any_of, search_start, settle_step
 
 LAUNCH = {
     "count_linear": {"num_warps": 1, "grid": "ceil_div(n, 128)"},
@@ -31,34 +31,32 @@ def runs_of(key, BLOCK: tl.constexpr):
 
 
 @triton.jit
-def count(keys, table, counts, n, slots, BUCKET: tl.constexpr, BLOCK: tl.constexpr):
-    i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
-    key = tl.sort(tl.load(keys + i, mask=i < n, other=EMPTY))
-    last, length = runs_of(key, BLOCK)
-    asks = last & (key != EMPTY)
-    hash = first_hash(key)
-    slot = first_slot(hash, slots, BUCKET)
-    while any_of(asks):
-        seen = tl.load(table + slot, mask=asks, other=0, cache_modifier=".cg")
-        empty = asks & (seen == EMPTY)
-        if any_of(empty):
-            old = claim(table + slot, key, empty)
-            seen = tl.where(empty, tl.where(old == EMPTY, key, old), seen)
-        found = asks & (seen == key)
-        tl.atomic_add(counts + slot, length, mask=found, sem="relaxed")
-        asks = asks & ~found
-        slot = tl.where(asks, next_slot(slot, hash, slots, BUCKET), slot)
+def count(
+    keys, table, counts, n, slots, BUCKET: tl.constexpr, BLOCK: tl.constexpr, EACH: tl.constexpr,
+):
+    for batch in range(EACH):
+        i = (tl.program_id(0) * EACH + batch) * BLOCK + tl.arange(0, BLOCK)
+        key = tl.sort(tl.load(keys + i, mask=i < n, other=EMPTY))
+        last, length = runs_of(key, BLOCK)
+        asks = last & (key != EMPTY)
+        slot = search_start(key, slots, BUCKET)
+        while any_of(asks):
+            done, slot = settle_step(table, key, slot, asks, slots, BUCKET)
+            tl.atomic_add(counts + slot, length, mask=done, sem="relaxed")
+            asks = asks & ~done
 
 
 @triton.jit
 def count_linear(
-    keys: "*u64", table: "*u64", counts: "*u32", n: "i32", slots: "u32", BLOCK: tl.constexpr = 128,
+    keys: "*u64", table: "*u64", counts: "*u32", n: "i32", slots: "u32", BLOCK: tl.constexpr = 32,
+    EACH: tl.constexpr = 4,
 ):
-    count(keys, table, counts, n, slots, False, BLOCK)
+    count(keys, table, counts, n, slots, False, BLOCK, EACH)
 
 
 @triton.jit
 def count_bucket(
-    keys: "*u64", table: "*u64", counts: "*u32", n: "i32", slots: "u32", BLOCK: tl.constexpr = 128,
+    keys: "*u64", table: "*u64", counts: "*u32", n: "i32", slots: "u32", BLOCK: tl.constexpr = 32,
+    EACH: tl.constexpr = 4,
 ):
-    count(keys, table, counts, n, slots, True, BLOCK)
+    count(keys, table, counts, n, slots, True, BLOCK, EACH)

@@ -1,4 +1,4 @@
-//! Counts how often 64-bit keys occur (task hash/count) in Rust: the first slots of several keys
+//! Counts how often 64-bit keys occur (task hash/count) in Rust: the first sectors of several keys
 //! in flight a thread, equal keys of a warp counted by one lane. See count_flight.cu.
 #![no_std]
 #![feature(abi_ptx)]
@@ -16,17 +16,15 @@ unsafe fn count<P: Probing>(
 ) {
     unsafe {
         let mine = keys_of(keys, n);
-        let there = mine.map(|key| {
-            load_relaxed_u64(table.add(P::first_slot(first_hash(key), slots) as usize))
+        let sectors = each!(4, k => {
+            shared_sector_of(table, P::first_slot(first_hash(mine[k]), slots))
         });
         each!(4, k => {
             let same = match_any_u64(FULL_WARP, mine[k]);
             if mine[k] != EMPTY && first_lane(same) == lane() {
                 let hash = first_hash(mine[k]);
-                let mut slot = P::first_slot(hash, slots);
-                if there[k] != mine[k] {
-                    slot = settle::<P>(table, mine[k], slot, hash, slots);
-                }
+                let slot = P::first_slot(hash, slots);
+                let slot = settle::<P>(table, mine[k], slot, hash, slots, sectors[k]);
                 add_u32(counts.add(slot as usize), same.count_ones());
             }
             sync_warp(FULL_WARP);

@@ -17,102 +17,100 @@ use partition::*;
 dynamic_shared!(dynamic: u64);
 partition_kernels!("ptx-kernel");
 
-/// All lanes of a warp, some with NONE. Of those that count the slot which the first of them has,
-/// one counts for all: else all would wait for the counter of a frequent key.
+/// What each lane of a warp is to add to the counter of its slot, if it has one. Of those with the
+/// slot of the first of them, one adds for all: else all would wait for the counter of a frequent
+/// key.
 #[inline(always)]
-unsafe fn count_in_region(count: *mut u32, slot: u32) {
+fn share_of(slot: u32) -> u32 {
     let asks = ballot(FULL_WARP, slot != NONE);
     let first = first_lane(asks) % 32;
     let same = ballot(FULL_WARP, slot == shuffle(FULL_WARP, slot, first));
-    let adds = if lane() == first {
-        same.count_ones()
-    } else {
-        1 - (same >> lane() & 1)
-    };
-    if slot != NONE && adds != 0 {
-        unsafe { atomic_add_shared_u32(count.add(slot as usize), adds) };
+    match slot {
+        NONE => 0,
+        _ if lane() == first => same.count_ones(),
+        _ => 1 - (same >> lane() & 1),
     }
 }
 
 #[inline(always)]
 unsafe fn fill<P: Regional>(
-    sorted: *const u64, table: *mut u64, counts: *mut u32, bins: *const u32, list: *mut u64,
-    spilled: *mut u32, slots: u32, bits: u32,
+    sorted: *const u64, table: *mut u64, counts: *mut u32, bins: *const u32, rest: Rest,
+    slots: u32, bits: u32, most: u32,
 ) {
     unsafe {
-        let region = Region::of_block::<P>(dynamic(), bins, slots, bits);
-        let count = region.taken.add(region.size as usize) as *mut u32;
+        let (taken, region) = (dynamic(), Region::of::<P>(block_x(), bits, slots));
+        let count = taken.add(region.size as usize) as *mut u32;
         for_all(region.size, |slot| {
-            *region.taken.add(slot) = EMPTY;
+            *taken.add(slot) = EMPTY;
             *count.add(slot) = 0;
         });
         sync_threads();
-        let mut tile = region.first;
-        while tile < region.last {
-            let mine = each!(4, k => key_at(sorted, tile + beside(k), region.last));
-            each!(4, k => {
-                let mut slot = NONE;
-                if mine[k] != EMPTY {
-                    slot = region.settle::<P>(mine[k], slots);
-                    if slot == NONE {
-                        spill(list, spilled, mine[k]);
-                    }
+        let (mut tile, last) = rest.split(bins, most);
+        while tile < last {
+            let (keys, total) = (sorted.add(tile as usize), last - tile);
+            settle_in_region::<P>(taken, &region, keys, total, slots, rest, |slot| {
+                let adds = share_of(slot);
+                if adds != 0 {
+                    atomic_add_shared_u32(count.add(slot as usize), adds);
                 }
-                count_in_region(count, slot);
             });
-            tile += block_size_x() * EACH as u32;
+            tile += HELD * block_size_x();
         }
         sync_threads();
         let (table, counts) = (table.add(region.start as usize), counts.add(region.start as usize));
         for_all(region.size, |slot| {
-            store_streaming_u64(table.add(slot), *region.taken.add(slot));
+            store_streaming_u64(table.add(slot), *taken.add(slot));
             store_streaming_u32(counts.add(slot), *count.add(slot));
         });
     }
 }
 
-#[unsafe(no_mangle)]
-pub unsafe extern "ptx-kernel" fn fill_linear(
-    sorted: *const u64, table: *mut u64, counts: *mut u32, bins: *const u32, list: *mut u64,
-    spilled: *mut u32, slots: u32, bits: u32,
-) {
-    unsafe { fill::<Linear>(sorted, table, counts, bins, list, spilled, slots, bits) }
-}
-
-#[unsafe(no_mangle)]
-pub unsafe extern "ptx-kernel" fn fill_bucket(
-    sorted: *const u64, table: *mut u64, counts: *mut u32, bins: *const u32, list: *mut u64,
-    spilled: *mut u32, slots: u32, bits: u32,
-) {
-    unsafe { fill::<Bucket>(sorted, table, counts, bins, list, spilled, slots, bits) }
-}
-
 #[inline(always)]
-unsafe fn count_spilled<P: Probing>(
-    list: *const u64, spilled: *const u32, table: *mut u64, counts: *mut u32, slots: u32,
+unsafe fn finish<P: Regional>(
+    sorted: *const u64, table: *mut u64, counts: *mut u32, rest: Rest, slots: u32, bits: u32,
 ) {
     unsafe {
-        let (mut i, count) = (global_x(), *spilled);
-        while i < count {
-            let key = *list.add(i as usize);
-            let hash = first_hash(key);
-            let slot = settle::<P>(table, key, P::first_slot(hash, slots), hash, slots);
-            add_u32(counts.add(slot as usize), 1);
-            i += grid_size_x() * block_size_x();
-        }
+        settle_rest::<P>(table, sorted, rest, slots, bits, |slot| {
+            let adds = share_of(slot);
+            if adds != 0 {
+                add_u32(counts.add(slot as usize), adds);
+            }
+        })
     }
 }
 
 #[unsafe(no_mangle)]
-pub unsafe extern "ptx-kernel" fn spilled_linear(
-    list: *const u64, spilled: *const u32, table: *mut u64, counts: *mut u32, slots: u32,
+pub unsafe extern "ptx-kernel" fn fill_linear(
+    sorted: *const u64, table: *mut u64, counts: *mut u32, bins: *const u32, keys: *mut u64,
+    parts: *mut u32, count: *mut u32, slots: u32, bits: u32, most: u32,
 ) {
-    unsafe { count_spilled::<Linear>(list, spilled, table, counts, slots) }
+    let rest = Rest { keys, parts, count };
+    unsafe { fill::<Linear>(sorted, table, counts, bins, rest, slots, bits, most) }
 }
 
 #[unsafe(no_mangle)]
-pub unsafe extern "ptx-kernel" fn spilled_bucket(
-    list: *const u64, spilled: *const u32, table: *mut u64, counts: *mut u32, slots: u32,
+pub unsafe extern "ptx-kernel" fn rest_linear(
+    sorted: *const u64, table: *mut u64, counts: *mut u32, keys: *mut u64, parts: *mut u32,
+    count: *mut u32, slots: u32, bits: u32,
 ) {
-    unsafe { count_spilled::<Bucket>(list, spilled, table, counts, slots) }
+    let rest = Rest { keys, parts, count };
+    unsafe { finish::<Linear>(sorted, table, counts, rest, slots, bits) }
+}
+
+#[unsafe(no_mangle)]
+pub unsafe extern "ptx-kernel" fn fill_bucket(
+    sorted: *const u64, table: *mut u64, counts: *mut u32, bins: *const u32, keys: *mut u64,
+    parts: *mut u32, count: *mut u32, slots: u32, bits: u32, most: u32,
+) {
+    let rest = Rest { keys, parts, count };
+    unsafe { fill::<Bucket>(sorted, table, counts, bins, rest, slots, bits, most) }
+}
+
+#[unsafe(no_mangle)]
+pub unsafe extern "ptx-kernel" fn rest_bucket(
+    sorted: *const u64, table: *mut u64, counts: *mut u32, keys: *mut u64, parts: *mut u32,
+    count: *mut u32, slots: u32, bits: u32,
+) {
+    let rest = Rest { keys, parts, count };
+    unsafe { finish::<Bucket>(sorted, table, counts, rest, slots, bits) }
 }

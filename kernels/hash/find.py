@@ -6,20 +6,13 @@ A sector is a row of four slots; the row's smallest code says what comes of it.
 import triton
 import triton.language as tl
 
-from hash import EMPTY, NONE, UNIT, any_of, bucket_of, first_hash, first_slot, load_sector, next_bucket, second_hash
+from hash import EMPTY, NONE, UNIT, any_of, bucket_of, first_hash, load_sector, next_bucket, search_start, second_hash
 
 LAUNCH = {
     "find_linear": {"num_warps": 1, "grid": "ceil_div(n, 256)"},
     "find_bucket": {"num_warps": 1, "grid": "ceil_div(n, 256)"},
     "find_cuckoo": {"num_warps": 1, "grid": "ceil_div(n, 32)"},
 }
-
-
-@triton.jit
-def start_of(query, slots, BUCKET: tl.constexpr):
-    if BUCKET:
-        return bucket_of(first_hash(query), slots)
-    return first_slot(first_hash(query), slots, False)
 
 
 @triton.jit
@@ -40,7 +33,7 @@ def find(
     i = tl.program_id(0) * BLOCK * EACH + tl.arange(0, BLOCK)
     end = tl.minimum(n, (tl.program_id(0) + 1) * BLOCK * EACH)
     query = tl.load(queries + i, mask=i < end, other=0)
-    slot = start_of(query, slots, BUCKET)
+    slot = search_start(query, slots, BUCKET)
     while any_of(i < end):
         bucket = slot // UNIT * UNIT
         seen = look(load_sector(table, bucket, i < end), query, slot % UNIT, BUCKET)
@@ -49,7 +42,7 @@ def find(
         tl.store(at + i, answer, mask=done & (i < end))
         i = tl.where(done, i + BLOCK, i)
         query = tl.where(done, tl.load(queries + i, mask=done & (i < end), other=0), query)
-        slot = tl.where(done, start_of(query, slots, BUCKET), next_bucket(bucket, slots))
+        slot = tl.where(done, search_start(query, slots, BUCKET), next_bucket(bucket, slots))
 
 
 @triton.jit

@@ -97,13 +97,17 @@ __device__ inline unsigned equal(const Sector& s, u64 content) {
 
 // ---- inserting ----
 
-// Puts `key` into the first slot from `slot` on that is empty or has it already; returns it.
+__device__ inline Sector shared_sector_of(const u64* table, unsigned slot) {
+  return load_shared_sector(table + slot / kUnit * (size_t)kUnit);
+}
+
+// Puts `key` into the first slot from `slot` on that is empty or has it already; returns it. `s` is
+// what was in the first one's sector: to look costs less than to claim what is not in L2.
 template <Probing P>
 __device__ inline unsigned settle(u64* table, u64 key, unsigned slot, unsigned hash,
-                                  unsigned slots) {
-  for (;;) {
+                                  unsigned slots, Sector s) {
+  for (;; s = shared_sector_of(table, slot)) {
     unsigned sector = slot / kUnit;
-    Sector s = load_shared_sector(table + sector * (size_t)kUnit);
     do {
       u64 there = pick(s, slot % kUnit);
       if (there == kEmpty) there = atomicCAS(&table[slot], kEmpty, key);

@@ -46,23 +46,6 @@ def next_bucket(bucket, slots):
 
 
 @triton.jit
-def first_slot(hash, slots, BUCKET: tl.constexpr):
-    """The slot that is tried first. Within a bucket the start differs, so that it is often empty."""
-    if BUCKET:
-        return bucket_of(hash, slots) + hash % UNIT
-    return place(hash, slots)
-
-
-@triton.jit
-def next_slot(slot, hash, slots, BUCKET: tl.constexpr):
-    if BUCKET:
-        bucket = slot // UNIT * UNIT
-        within = (slot + 1) % UNIT
-        return tl.where(within == hash % UNIT, next_bucket(bucket, slots), bucket) + within
-    return tl.where(slot + 1 == slots, 0, slot + 1)
-
-
-@triton.jit
 def load_sector(table, bucket, mask):
     """Whole sectors, one a lane, not from a stale L1 line."""
     at = tl.multiple_of(bucket.to(tl.int64), 4)
@@ -78,3 +61,41 @@ def claim(at, key, mask):
     at slots of their own: were it one for all, all would wait for each other there.
     """
     return tl.atomic_cas(at, tl.full(key.shape, EMPTY, tl.uint64), tl.where(mask, key, EMPTY), sem="relaxed")
+
+
+@triton.jit
+def search_start(key, slots, BUCKET: tl.constexpr):
+    """Where a search starts: at a slot, or at the first one of a bucket."""
+    if BUCKET:
+        return bucket_of(first_hash(key), slots)
+    return place(first_hash(key), slots)
+
+
+@triton.jit
+def settle_step(table, key, slot, asks, slots, BUCKET: tl.constexpr):
+    """One step of putting keys into the table, a sector each, from `slot` on: whether a key is there
+    now, and its slot or the one to go on with.
+
+    A sector is read before any claim: that is faster than a claim of what is not in L2. The claim is
+    made by all lanes when one has to.
+    """
+    bucket = slot // UNIT * UNIT
+    sector = load_sector(table, bucket, asks)
+    within = tl.arange(0, 4).to(tl.uint32)[None, :]
+    hash = first_hash(key)
+    order = within
+    if BUCKET:  # the slot tried first differs, so that it is often empty
+        order = (within - hash[:, None]) % UNIT
+    code = tl.where(sector == EMPTY, 2 * order + 1, 8)
+    code = tl.where(sector == key[:, None], 2 * order, code)
+    if not BUCKET:
+        code = tl.where(within < (slot % UNIT)[:, None], 8, code)
+    code = tl.min(code.to(tl.int32), 1).to(tl.uint32)
+    chosen = bucket + (code // 2 + hash) % UNIT if BUCKET else bucket + code // 2 % UNIT
+    empty = asks & (code < 8) & (code % 2 == 1)
+    done = asks & (code < 8) & (code % 2 == 0)
+    if any_of(empty):
+        old = claim(table + chosen, key, empty)
+        done = done | empty & ((old == EMPTY) | (old == key))
+    on = tl.where(code == 8, next_bucket(bucket, slots), slot)
+    return done, tl.where(done, chosen, on)

@@ -19,7 +19,7 @@ pub fn second_hash(key: u64) -> u32 {
 }
 
 #[inline(always)]
-fn place(hash: u32, count: u32) -> u32 {
+pub fn place(hash: u32, count: u32) -> u32 {
     (hash as u64 * count as u64 >> 32) as u32
 }
 
@@ -119,14 +119,20 @@ pub unsafe fn claim(table: *mut u64, slot: u32, key: u64) -> u64 {
     unsafe { compare_and_swap_u64(table.add(slot as usize), EMPTY, key) }
 }
 
+/// The sector of a slot, while others write to the table.
+#[inline(always)]
+pub unsafe fn shared_sector_of(table: *const u64, slot: u32) -> Sector {
+    unsafe { Sector::load_relaxed(table.add((slot / UNIT * UNIT) as usize)) }
+}
+
 /// Puts `key` into the first slot from `slot` on that is empty or has it already; returns it.
+/// `sector` is what was in the first one's: to look costs less than to claim what is not in L2.
 #[inline(always)]
 pub unsafe fn settle<P: Probing>(
-    table: *mut u64, key: u64, mut slot: u32, hash: u32, slots: u32,
+    table: *mut u64, key: u64, mut slot: u32, hash: u32, slots: u32, mut sector: Sector,
 ) -> u32 {
     loop {
         let start = slot / UNIT;
-        let sector = unsafe { Sector::load_relaxed(table.add((start * UNIT) as usize)) };
         while slot / UNIT == start {
             let mut there = sector.slot(slot % UNIT);
             if there == EMPTY {
@@ -137,6 +143,7 @@ pub unsafe fn settle<P: Probing>(
             }
             slot = P::next_slot(slot, hash, slots);
         }
+        sector = unsafe { shared_sector_of(table, slot) };
     }
 }
 

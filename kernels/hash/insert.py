@@ -1,17 +1,13 @@
-"""Inserts 64-bit keys into a hash table (task hash/insert) in Triton: see insert.cu.
-
-Every lane asks with a compare-and-swap at once: looking first would save none, for some lane of the
-program nearly always has to.
-"""
+"""Inserts 64-bit keys into a hash table (task hash/insert) in Triton: see insert_flight.cu."""
 
 import triton
 import triton.language as tl
 
-from hash import EMPTY, UNIT, any_of, bucket_of, claim, first_hash, first_slot, load_sector, next_slot, second_hash
+from hash import EMPTY, UNIT, any_of, bucket_of, claim, first_hash, load_sector, search_start, second_hash, settle_step
 
 LAUNCH = {
-    "insert_linear": {"num_warps": 1, "grid": "ceil_div(n, 256)"},
-    "insert_bucket": {"num_warps": 1, "grid": "ceil_div(n, 256)"},
+    "insert_linear": {"num_warps": 1, "grid": "ceil_div(n, 512)"},
+    "insert_bucket": {"num_warps": 1, "grid": "ceil_div(n, 512)"},
     "insert_cuckoo": {"num_warps": 1, "grid": "ceil_div(n, 32)"},
 }
 
@@ -21,21 +17,19 @@ def insert(keys, table, n, slots, BUCKET: tl.constexpr, BLOCK: tl.constexpr, EAC
     i = tl.program_id(0) * BLOCK * EACH + tl.arange(0, BLOCK)
     end = tl.minimum(n, (tl.program_id(0) + 1) * BLOCK * EACH)
     key = tl.load(keys + i, mask=i < end, other=EMPTY)
-    slot = first_slot(first_hash(key), slots, BUCKET)
+    slot = search_start(key, slots, BUCKET)
     while any_of(i < end):
-        old = claim(table + slot, key, i < end)
-        done = (old == EMPTY) | (old == key)
+        done, slot = settle_step(table, key, slot, i < end, slots, BUCKET)
         i = tl.where(done, i + BLOCK, i)
         fresh = done & (i < end)
-        slot = tl.where(done, slot, next_slot(slot, first_hash(key), slots, BUCKET))
         key = tl.where(done, tl.load(keys + i, mask=fresh, other=EMPTY), key)
-        slot = tl.where(fresh, first_slot(first_hash(key), slots, BUCKET), slot)
+        slot = tl.where(fresh, search_start(key, slots, BUCKET), slot)
 
 
 @triton.jit
 def insert_linear(
     keys: "*u64", table: "*u64", n: "i32", slots: "u32", BLOCK: tl.constexpr = 32,
-    EACH: tl.constexpr = 8,
+    EACH: tl.constexpr = 16,
 ):
     insert(keys, table, n, slots, False, BLOCK, EACH)
 
@@ -43,7 +37,7 @@ def insert_linear(
 @triton.jit
 def insert_bucket(
     keys: "*u64", table: "*u64", n: "i32", slots: "u32", BLOCK: tl.constexpr = 32,
-    EACH: tl.constexpr = 8,
+    EACH: tl.constexpr = 16,
 ):
     insert(keys, table, n, slots, True, BLOCK, EACH)
 

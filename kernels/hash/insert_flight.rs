@@ -12,27 +12,17 @@ use hash::*;
 
 const EVICTIONS: u32 = 10000; // of cuckoo tables
 
-/// Claims a slot for each key without looking; what was there, EMPTY where there is no key.
-#[inline(always)]
-unsafe fn claim_first(
-    table: *mut u64, mine: &[u64; EACH], slot_of: impl Fn(u64) -> u32,
-) -> [u64; EACH] {
-    each!(4, k => match mine[k] {
-        EMPTY => EMPTY,
-        key => unsafe { claim(table, slot_of(key), key) },
-    })
-}
-
 #[inline(always)]
 unsafe fn insert<P: Probing>(keys: *const u64, table: *mut u64, n: i32, slots: u32) {
     unsafe {
         let mine = keys_of(keys, n);
-        let there = claim_first(table, &mine, |key| P::first_slot(first_hash(key), slots));
+        let sectors = each!(4, k => {
+            shared_sector_of(table, P::first_slot(first_hash(mine[k]), slots))
+        });
         each!(4, k => {
-            if there[k] != EMPTY && there[k] != mine[k] {
+            if mine[k] != EMPTY {
                 let hash = first_hash(mine[k]);
-                let slot = P::next_slot(P::first_slot(hash, slots), hash, slots);
-                settle::<P>(table, mine[k], slot, hash, slots);
+                settle::<P>(table, mine[k], P::first_slot(hash, slots), hash, slots, sectors[k]);
             }
         });
     }
@@ -52,10 +42,10 @@ pub unsafe extern "ptx-kernel" fn insert_bucket(
     unsafe { insert::<Bucket>(keys, table, n, slots) }
 }
 
-/// Into one of the slots of a bucket that are empty.
+/// Into one of the slots of a bucket that were empty.
 #[inline(always)]
-unsafe fn put(table: *mut u64, bucket: u32, key: u64) -> bool {
-    let mut empty = unsafe { Sector::load_relaxed(table.add(bucket as usize)) }.equal(EMPTY);
+unsafe fn put(table: *mut u64, bucket: u32, key: u64, sector: Sector) -> bool {
+    let mut empty = sector.equal(EMPTY);
     while empty != 0 {
         if unsafe { claim(table, bucket + empty.trailing_zeros(), key) } == EMPTY {
             return true;
@@ -67,14 +57,14 @@ unsafe fn put(table: *mut u64, bucket: u32, key: u64) -> bool {
 
 /// Keys are all different. Where both buckets are full, one of the keys there has to move.
 #[inline(always)]
-unsafe fn settle_cuckoo(table: *mut u64, mut key: u64, slots: u32) {
+unsafe fn settle_cuckoo(table: *mut u64, mut key: u64, slots: u32, first: Sector) {
     unsafe {
-        if put(table, bucket_of(first_hash(key), slots), key) {
+        if put(table, bucket_of(first_hash(key), slots), key, first) {
             return;
         }
         let mut bucket = bucket_of(second_hash(key), slots);
         for step in 0..EVICTIONS {
-            if put(table, bucket, key) {
+            if put(table, bucket, key, shared_sector_of(table, bucket)) {
                 return;
             }
             let victim = bucket + first_hash(key.wrapping_add(step as u64)) % UNIT;
@@ -90,10 +80,12 @@ pub unsafe extern "ptx-kernel" fn insert_cuckoo(
 ) {
     unsafe {
         let mine = keys_of(keys, n);
-        let there = claim_first(table, &mine, |key| Bucket::first_slot(first_hash(key), slots));
+        let sectors = each!(4, k => {
+            shared_sector_of(table, bucket_of(first_hash(mine[k]), slots))
+        });
         each!(4, k => {
-            if there[k] != EMPTY {
-                settle_cuckoo(table, mine[k], slots);
+            if mine[k] != EMPTY {
+                settle_cuckoo(table, mine[k], slots, sectors[k]);
             }
         });
     }

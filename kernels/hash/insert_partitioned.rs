@@ -19,70 +19,64 @@ partition_kernels!("ptx-kernel");
 
 #[inline(always)]
 unsafe fn fill<P: Regional>(
-    sorted: *const u64, table: *mut u64, bins: *const u32, list: *mut u64, spilled: *mut u32,
-    slots: u32, bits: u32,
+    sorted: *const u64, table: *mut u64, bins: *const u32, rest: Rest, slots: u32, bits: u32,
+    most: u32,
 ) {
     unsafe {
-        let region = Region::of_block::<P>(dynamic(), bins, slots, bits);
-        for_all(region.size, |slot| *region.taken.add(slot) = EMPTY);
+        let (taken, region) = (dynamic(), Region::of::<P>(block_x(), bits, slots));
+        for_all(region.size, |slot| *taken.add(slot) = EMPTY);
         sync_threads();
-        let mut tile = region.first;
-        while tile < region.last {
-            let mine = each!(4, k => key_at(sorted, tile + beside(k), region.last));
-            each!(4, k => {
-                if mine[k] != EMPTY && region.settle::<P>(mine[k], slots) == NONE {
-                    spill(list, spilled, mine[k]);
-                }
-            });
-            tile += block_size_x() * EACH as u32;
+        let (mut tile, last) = rest.split(bins, most);
+        while tile < last {
+            let (keys, total) = (sorted.add(tile as usize), last - tile);
+            settle_in_region::<P>(taken, &region, keys, total, slots, rest, |_| ());
+            tile += HELD * block_size_x();
         }
         sync_threads();
         let table = table.add(region.start as usize);
-        for_all(region.size, |slot| store_streaming_u64(table.add(slot), *region.taken.add(slot)));
+        for_all(region.size, |slot| store_streaming_u64(table.add(slot), *taken.add(slot)));
     }
+}
+
+#[inline(always)]
+unsafe fn finish<P: Regional>(
+    sorted: *const u64, table: *mut u64, rest: Rest, slots: u32, bits: u32,
+) {
+    unsafe { settle_rest::<P>(table, sorted, rest, slots, bits, |_| ()) }
 }
 
 #[unsafe(no_mangle)]
 pub unsafe extern "ptx-kernel" fn fill_linear(
-    sorted: *const u64, table: *mut u64, bins: *const u32, list: *mut u64, spilled: *mut u32,
+    sorted: *const u64, table: *mut u64, bins: *const u32, keys: *mut u64, parts: *mut u32,
+    count: *mut u32, slots: u32, bits: u32, most: u32,
+) {
+    let rest = Rest { keys, parts, count };
+    unsafe { fill::<Linear>(sorted, table, bins, rest, slots, bits, most) }
+}
+
+#[unsafe(no_mangle)]
+pub unsafe extern "ptx-kernel" fn rest_linear(
+    sorted: *const u64, table: *mut u64, keys: *mut u64, parts: *mut u32, count: *mut u32,
     slots: u32, bits: u32,
 ) {
-    unsafe { fill::<Linear>(sorted, table, bins, list, spilled, slots, bits) }
+    let rest = Rest { keys, parts, count };
+    unsafe { finish::<Linear>(sorted, table, rest, slots, bits) }
 }
 
 #[unsafe(no_mangle)]
 pub unsafe extern "ptx-kernel" fn fill_bucket(
-    sorted: *const u64, table: *mut u64, bins: *const u32, list: *mut u64, spilled: *mut u32,
+    sorted: *const u64, table: *mut u64, bins: *const u32, keys: *mut u64, parts: *mut u32,
+    count: *mut u32, slots: u32, bits: u32, most: u32,
+) {
+    let rest = Rest { keys, parts, count };
+    unsafe { fill::<Bucket>(sorted, table, bins, rest, slots, bits, most) }
+}
+
+#[unsafe(no_mangle)]
+pub unsafe extern "ptx-kernel" fn rest_bucket(
+    sorted: *const u64, table: *mut u64, keys: *mut u64, parts: *mut u32, count: *mut u32,
     slots: u32, bits: u32,
 ) {
-    unsafe { fill::<Bucket>(sorted, table, bins, list, spilled, slots, bits) }
-}
-
-#[inline(always)]
-unsafe fn insert_spilled<P: Probing>(
-    list: *const u64, spilled: *const u32, table: *mut u64, slots: u32,
-) {
-    unsafe {
-        let (mut i, count) = (global_x(), *spilled);
-        while i < count {
-            let key = *list.add(i as usize);
-            let hash = first_hash(key);
-            settle::<P>(table, key, P::first_slot(hash, slots), hash, slots);
-            i += grid_size_x() * block_size_x();
-        }
-    }
-}
-
-#[unsafe(no_mangle)]
-pub unsafe extern "ptx-kernel" fn spilled_linear(
-    list: *const u64, spilled: *const u32, table: *mut u64, slots: u32,
-) {
-    unsafe { insert_spilled::<Linear>(list, spilled, table, slots) }
-}
-
-#[unsafe(no_mangle)]
-pub unsafe extern "ptx-kernel" fn spilled_bucket(
-    list: *const u64, spilled: *const u32, table: *mut u64, slots: u32,
-) {
-    unsafe { insert_spilled::<Bucket>(list, spilled, table, slots) }
+    let rest = Rest { keys, parts, count };
+    unsafe { finish::<Bucket>(sorted, table, rest, slots, bits) }
 }

@@ -3,9 +3,10 @@
 // for every key. This rests on the table being empty before.
 //
 // A region's keys are a bin; there are 2^(coarse + fine) of them, by the first bits of the hash. In
-// five launches: how many keys there are for each bin, where each begins, keys moved by the coarse
-// bits, then by the fine ones, and bin after bin into its region. What finds no slot in its region
-// (at most a few keys at each border) goes to `spilled`, and from there into the table as it is.
+// six launches: how many keys there are for each bin, where each begins, keys moved by the coarse
+// bits, then by the fine ones, bin after bin into its region, and the rest into the table as it
+// then is: keys that found no slot in their region (a few at each border), and, of bins with many
+// more keys than others, what would keep one block busy when all others are done.
 #pragma once
 #include "hash.cuh"
 
@@ -74,8 +75,8 @@ extern "C" __global__ void __launch_bounds__(1024)
 // One block: each bin's number of keys becomes where it begins, for the coarse bins too; and tiles
 // of the second move, each within one coarse bin, are numbered: tiles[c] is the first of bin c.
 extern "C" __global__ void __launch_bounds__(1024)
-    partition_begin(unsigned* bins, unsigned* coarse_bins, unsigned* tiles, unsigned* spilled,
-                    int n, int coarse, int fine) {
+    partition_begin(unsigned* bins, unsigned* coarse_bins, unsigned* tiles, unsigned* rest, int n,
+                    int coarse, int fine) {
   int all = 1 << (coarse + fine), each = (all + 1023) / 1024;
   int first = min((int)threadIdx.x * each, all), last = min(first + each, all);
   unsigned sum = 0;
@@ -93,7 +94,7 @@ extern "C" __global__ void __launch_bounds__(1024)
   unsigned before = sum_before<1024>((end - begin + kTile - 1) / kTile);
   if (c < 1 << coarse) coarse_bins[c] = begin;
   if (c <= 1 << coarse) tiles[c] = before;
-  if (c == 0) *spilled = 0;
+  if (c < 2) rest[c] = 0;
 }
 
 // ---- moved ----
@@ -106,7 +107,7 @@ __device__ inline void move(const u64* keys, u64* to, unsigned* cursor, int tota
   __shared__ unsigned count[kMost], start[kMost], base[kMost];
   auto digit = [=](u64 key) { return bin_of(key, bits) >> shift & mask; };
   u64 key[kItems];
-  unsigned rank[kItems];
+  unsigned rank[kItems / 2] = {};  // two in one register: more warps fit
 #pragma unroll
   for (int k = 0; k < kItems; ++k) {
     int i = k * kMost + threadIdx.x;
@@ -116,15 +117,17 @@ __device__ inline void move(const u64* keys, u64* to, unsigned* cursor, int tota
   __syncthreads();
 #pragma unroll
   for (int k = 0; k < kItems; ++k)
-    if (key[k] != kEmpty) rank[k] = atomicAdd(&count[digit(key[k])], 1);
+    if (key[k] != kEmpty) rank[k / 2] |= atomicAdd(&count[digit(key[k])], 1) << 16 * (k % 2);
   __syncthreads();
   unsigned mine = count[threadIdx.x], before = sum_before<kMost>(mine);
   start[threadIdx.x] = before;
   if (mine) base[threadIdx.x] = atomicAdd(&cursor[threadIdx.x], mine) - before;
   __syncthreads();
 #pragma unroll
-  for (int k = 0; k < kItems; ++k)
-    if (key[k] != kEmpty) tile[start[digit(key[k])] + rank[k]] = key[k];
+  for (int k = 0; k < kItems; ++k) {
+    unsigned in_bin = rank[k / 2] >> 16 * (k % 2) & 0xffff;
+    if (key[k] != kEmpty) tile[start[digit(key[k])] + in_bin] = key[k];
+  }
   __syncthreads();
 #pragma unroll
   for (int k = 0; k < kItems; ++k) {
@@ -133,7 +136,7 @@ __device__ inline void move(const u64* keys, u64* to, unsigned* cursor, int tota
   }
 }
 
-extern "C" __global__ void __launch_bounds__(kMost)
+extern "C" __global__ void __launch_bounds__(kMost, 4)
     partition_coarse(const u64* keys, u64* binned, unsigned* coarse_bins, int n, int coarse,
                      int fine) {
   int first = blockIdx.x * kTile;
@@ -141,7 +144,7 @@ extern "C" __global__ void __launch_bounds__(kMost)
 }
 
 // After the first move the cursor of a coarse bin is where the next one begins.
-extern "C" __global__ void __launch_bounds__(kMost)
+extern "C" __global__ void __launch_bounds__(kMost, 4)
     partition_fine(const u64* binned, u64* sorted, unsigned* bins, const unsigned* coarse_bins,
                    const unsigned* tiles, int coarse, int fine) {
   __shared__ int first, total, bin;
@@ -183,19 +186,127 @@ __device__ inline unsigned next_in_region(unsigned slot, unsigned hash) {
   return slot / kUnit * kUnit + in + (in == hash % kUnit ? kUnit : 0);
 }
 
-// The slot of a region that has the key now, or kNone when the region has no room for it.
+// Where the search of a key goes on that found no slot in its region.
 template <Probing P>
-__device__ inline unsigned settle_in_region(u64* taken, Region region, u64 key, unsigned slots) {
-  unsigned hash = first_hash(key), slot = first_slot<P>(hash, slots) - region.start;
-  while (slot < region.size) {
-    u64 there = *(volatile u64*)&taken[slot];
-    if (there == kEmpty) there = atomicCAS(&taken[slot], kEmpty, key);
-    if (there == kEmpty || there == key) return slot;
-    slot = next_in_region<P>(slot, hash);
-  }
-  return kNone;
+__device__ inline unsigned behind_region(u64 key, int bits, unsigned slots) {
+  unsigned unit = P == kLinear ? 1 : kUnit, home = place(first_hash(key), slots / unit) * unit;
+  Region region = region_of<P>(bin_of(key, bits), bits, slots);
+  return max(home, region.start + region.size) % slots;
 }
 
-__device__ inline void spill(u64* list, unsigned* spilled, u64 key) {
-  list[atomicAdd(spilled, 1)] = key;
+// What a bin has too many of for one block, in parts of this many keys.
+constexpr unsigned kPart = 8192;
+
+// What is left to do when the regions are in the table.
+struct Rest {
+  u64* keys;        // those without a slot in their region
+  unsigned* parts;  // first and last of the keys of a part
+  unsigned* count;  // of keys, of parts
+};
+
+__device__ inline void spill(Rest rest, u64 key) {
+  rest.keys[atomicAdd(&rest.count[0], 1)] = key;
+}
+
+// Where the keys end that this block takes; the parts of the others are listed.
+__device__ inline unsigned split(Rest rest, unsigned first, unsigned last, unsigned most) {
+  if (last - first <= most) return last;
+  unsigned part = first + most + threadIdx.x * kPart;
+  for (; part < last; part += blockDim.x * kPart) {
+    unsigned i = atomicAdd(&rest.count[1], 1);
+    rest.parts[2 * i] = part;
+    rest.parts[2 * i + 1] = min(part + kPart, last);
+  }
+  return first + most;
+}
+
+constexpr int kHeld = 8;  // keys of a thread at once
+
+// Puts keys into a region, with those of a thread one after the other: whoever is done takes its
+// next key, and does not wait for the longest search of its warp. Calls `found` with the slot, or
+// kNone, for all lanes of a warp at once.
+template <Probing P, class Found>
+__device__ inline void settle_in_region(u64* taken, Region region, const u64* keys, unsigned total,
+                                        unsigned slots, Rest rest, Found found) {
+  u64 key[kHeld];
+#pragma unroll
+  for (int k = 0; k < kHeld; ++k) {
+    unsigned i = k * blockDim.x + threadIdx.x;
+    key[k] = i < total ? __ldcs(&keys[i]) : kEmpty;
+  }
+  unsigned hash = first_hash(key[0]), slot = first_slot<P>(hash, slots) - region.start;
+  while (__any_sync(0xffffffffu, key[0] != kEmpty)) {
+    bool asks = key[0] != kEmpty, out = slot >= region.size;
+    u64 there = key[0];
+    if (asks && !out) {
+      there = *(volatile u64*)&taken[slot];
+      if (there == kEmpty) there = atomicCAS(&taken[slot], kEmpty, key[0]);
+      if (there == kEmpty) there = key[0];
+    }
+    found(asks && !out && there == key[0] ? slot : kNone);
+    if (asks && out) spill(rest, key[0]);
+    if (there == key[0]) {
+#pragma unroll
+      for (int k = 0; k + 1 < kHeld; ++k) key[k] = key[k + 1];
+      key[kHeld - 1] = kEmpty;
+      hash = first_hash(key[0]);
+      slot = first_slot<P>(hash, slots) - region.start;
+    } else {
+      slot = next_in_region<P>(slot, hash);
+    }
+  }
+}
+
+// The slot that the search of a key tries after `step` others.
+template <Probing P>
+__device__ inline unsigned slot_after(unsigned from, unsigned step, unsigned hash,
+                                      unsigned slots) {
+  if (P == kBucket) step = step / kUnit * kUnit + (hash + step) % kUnit;
+  return (from + step) % slots;
+}
+
+// A whole warp puts one key into the table, from the slot or bucket `from` on. Returns its slot.
+template <Probing P>
+__device__ inline unsigned settle_by_warp(u64* table, u64 key, unsigned from, unsigned slots) {
+  unsigned lane = threadIdx.x % 32, hash = first_hash(key);
+  for (;;) {
+    unsigned slot = slot_after<P>(from, lane, hash, slots);
+    u64 there = load_shared_slot(&table[slot]);
+    unsigned stops = __ballot_sync(0xffffffffu, there == kEmpty || there == key);
+    if (!stops) {
+      from = (from + 32) % slots;
+      continue;
+    }
+    int first = __ffs(stops) - 1;
+    if (lane == first && there == kEmpty) there = atomicCAS(&table[slot], kEmpty, key);
+    bool here = there == kEmpty || there == key;
+    if (__shfl_sync(0xffffffffu, here, first)) return __shfl_sync(0xffffffffu, slot, first);
+  }
+}
+
+// Does what is left: calls `found` with the slot of each key of the parts and the number of keys
+// that are there, for all lanes of a warp at once, and with that of keys without a slot in their
+// region for one.
+template <Probing P, class Found>
+__device__ inline void settle_rest(u64* table, const u64* sorted, Rest rest, unsigned slots,
+                                   int bits, Found found) {
+  unsigned warps = gridDim.x * blockDim.x / 32, warp = (blockIdx.x * blockDim.x + threadIdx.x) / 32;
+  for (unsigned i = warp; i < rest.count[0]; i += warps) {
+    u64 key = rest.keys[i];
+    unsigned slot = settle_by_warp<P>(table, key, behind_region<P>(key, bits, slots), slots);
+    found(threadIdx.x % 32 == 0 ? slot : kNone);
+  }
+  for (unsigned part = blockIdx.x; part < rest.count[1]; part += gridDim.x) {
+    unsigned first = rest.parts[2 * part], last = rest.parts[2 * part + 1];
+    for (unsigned tile = first; tile < last; tile += blockDim.x) {
+      unsigned i = tile + threadIdx.x, slot = kNone;
+      if (i < last) {
+        unsigned hash = first_hash(sorted[i]);
+        slot = first_slot<P>(hash, slots);
+        slot = settle<P>(table, sorted[i], slot, hash, slots, shared_sector_of(table, slot));
+      }
+      __syncwarp();
+      found(slot);
+    }
+  }
 }

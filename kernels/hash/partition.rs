@@ -96,7 +96,7 @@ pub struct Plan {
     pub bins: *mut u32,
     pub coarse_bins: *mut u32, // where each begins
     pub tiles: *mut u32,       // of the second move: the first of each coarse bin
-    pub spilled: *mut u32,
+    pub rest: *mut u32,        // zero: see Rest
 }
 
 /// One block of 1024: each bin's number of keys becomes where it begins.
@@ -130,8 +130,8 @@ pub unsafe fn begin(plan: Plan, n: i32, coarse: u32, fine: u32, of_warp: *mut u3
         if me <= 1 << coarse {
             *plan.tiles.add(me as usize) = before;
         }
-        if me == 0 {
-            *plan.spilled = 0;
+        if me < 2 {
+            *plan.rest.add(me as usize) = 0;
         }
     }
 }
@@ -174,9 +174,12 @@ unsafe fn move_tile(
         let mine = each!(16, k => key_at(keys, beside(k), total));
         *room.count.add(me) = 0;
         sync_threads();
-        let rank = each!(16, k => match mine[k] {
-            EMPTY => 0,
-            key => atomic_add_shared_u32(room.count.add(digit.of(key)), 1),
+        let mut rank = [0; ITEMS / 2]; // two in one register: more warps fit
+        each!(16, k => {
+            if mine[k] != EMPTY {
+                let here = atomic_add_shared_u32(room.count.add(digit.of(mine[k])), 1);
+                rank[k / 2] |= here << (16 * (k % 2));
+            }
         });
         sync_threads();
         let keys_here = *room.count.add(me);
@@ -188,7 +191,8 @@ unsafe fn move_tile(
         sync_threads();
         each!(16, k => {
             if mine[k] != EMPTY {
-                *room.tile.add((*room.start.add(digit.of(mine[k])) + rank[k]) as usize) = mine[k];
+                let rank = rank[k / 2] >> (16 * (k % 2)) & 0xffff;
+                *room.tile.add((*room.start.add(digit.of(mine[k])) + rank) as usize) = mine[k];
             }
         });
         sync_threads();
@@ -246,80 +250,217 @@ pub unsafe fn move_fine(
 
 // ---- regions ----
 
-/// A part of the table in shared memory, slots counted from its start.
-pub struct Region {
-    pub taken: *mut u64,
-    pub start: u32,
-    pub size: u32,
-    pub first: u32, // of the keys of its bin
-    pub last: u32,
+/// A slot behind the last one, counted from the first.
+#[inline(always)]
+fn around(slot: u32, slots: u32) -> u32 {
+    unsafe { core::hint::assert_unchecked(slots > 0) }; // or the division would check
+    slot % slots
 }
 
-/// How regions divide the table, and the slot that is tried next in one.
+/// How regions divide the table, and the order in which slots are tried.
 pub trait Regional: Probing {
-    const BUCKET: u32;
+    const UNIT: u32;
+    /// In a region; behind its last slot, its size or more.
     fn next_in_region(slot: u32, hash: u32) -> u32;
+    /// After `step` others, from a slot or a bucket on.
+    fn slot_after(from: u32, step: u32, hash: u32, slots: u32) -> u32;
 }
 
 impl Regional for Linear {
-    const BUCKET: u32 = 1;
+    const UNIT: u32 = 1;
 
     #[inline(always)]
     fn next_in_region(slot: u32, _hash: u32) -> u32 {
         slot + 1
     }
+
+    #[inline(always)]
+    fn slot_after(from: u32, step: u32, _hash: u32, slots: u32) -> u32 {
+        around(from + step, slots)
+    }
 }
 
 impl Regional for Bucket {
-    const BUCKET: u32 = UNIT;
+    const UNIT: u32 = UNIT;
 
     #[inline(always)]
     fn next_in_region(slot: u32, hash: u32) -> u32 {
         let next = (slot + 1) % UNIT;
         slot / UNIT * UNIT + next + if next == hash % UNIT { UNIT } else { 0 }
     }
+
+    #[inline(always)]
+    fn slot_after(from: u32, step: u32, hash: u32, slots: u32) -> u32 {
+        around(from + step / UNIT * UNIT + hash.wrapping_add(step) % UNIT, slots)
+    }
+}
+
+/// The part of the table that belongs to a bin. Hashes of a bin may belong to the slot that the
+/// next region starts with.
+pub struct Region {
+    pub start: u32,
+    pub size: u32,
 }
 
 impl Region {
-    /// The region of the block. Hashes of its bin may belong to the slot that the next one starts
-    /// with.
     #[inline(always)]
-    pub unsafe fn of_block<P: Regional>(
-        taken: *mut u64, bins: *const u32, slots: u32, bits: u32,
-    ) -> Region {
-        let (bin, units) = (block_x(), (slots / P::BUCKET) as u64);
-        let edge = |bin: u32| ((bin as u64) << (32 - bits)).wrapping_mul(units) >> 32;
-        let start = edge(bin) as u32 * P::BUCKET;
-        let size = edge(bin + 1) as u32 * P::BUCKET - start;
-        unsafe {
-            let first = if bin > 0 { *bins.add(bin as usize - 1) } else { 0 };
-            Region { taken, start, size, first, last: *bins.add(bin as usize) }
-        }
-    }
-
-    /// The slot that has the key now, or NONE when there is no room for it.
-    #[inline(always)]
-    pub unsafe fn settle<P: Regional>(&self, key: u64, slots: u32) -> u32 {
-        let hash = first_hash(key);
-        let mut slot = P::first_slot(hash, slots) - self.start;
-        while slot < self.size {
-            let at = unsafe { self.taken.add(slot as usize) };
-            let mut there = unsafe { load_relaxed_shared_u64(at) };
-            if there == EMPTY {
-                there = unsafe { compare_and_swap_shared_u64(at, EMPTY, key) };
-            }
-            if there == EMPTY || there == key {
-                return slot;
-            }
-            slot = P::next_in_region(slot, hash);
-        }
-        NONE
+    pub fn of<P: Regional>(bin: u32, bits: u32, slots: u32) -> Region {
+        let units = (slots / P::UNIT) as u64;
+        let edge = |bin: u32| (((bin as u64) << (32 - bits)).wrapping_mul(units) >> 32) as u32;
+        let start = edge(bin) * P::UNIT;
+        Region { start, size: edge(bin + 1) * P::UNIT - start }
     }
 }
 
+/// Where the search of a key goes on that found no slot in its region.
 #[inline(always)]
-pub unsafe fn spill(list: *mut u64, spilled: *mut u32, key: u64) {
-    unsafe { *list.add(atomic_add_u32(spilled, 1) as usize) = key }
+fn behind_region<P: Regional>(key: u64, bits: u32, slots: u32) -> u32 {
+    let home = place(first_hash(key), slots / P::UNIT) * P::UNIT;
+    let region = Region::of::<P>(bin_of(key, bits), bits, slots);
+    around(home.max(region.start + region.size), slots)
+}
+
+/// What a bin has too many of for one block, in parts of this many keys.
+const PART: u32 = 8192;
+
+/// What is left to do when the regions are in the table.
+#[derive(Clone, Copy)]
+pub struct Rest {
+    pub keys: *mut u64,  // those without a slot in their region
+    pub parts: *mut u32, // first and last of the keys of a part
+    pub count: *mut u32, // of keys, of parts
+}
+
+impl Rest {
+    #[inline(always)]
+    unsafe fn spill(&self, key: u64) {
+        unsafe { *self.keys.add(atomic_add_u32(self.count, 1) as usize) = key }
+    }
+
+    /// The keys of the block's bin that it takes, first and last; the parts of others are listed.
+    #[inline(always)]
+    pub unsafe fn split(&self, bins: *const u32, most: u32) -> (u32, u32) {
+        unsafe {
+            let first = if block_x() > 0 { *bins.add(block_x() as usize - 1) } else { 0 };
+            let last = *bins.add(block_x() as usize);
+            if last - first <= most {
+                return (first, last);
+            }
+            let mut part = first + most + thread_x() * PART;
+            while part < last {
+                let i = atomic_add_u32(self.count.add(1), 1) as usize;
+                *self.parts.add(2 * i) = part;
+                *self.parts.add(2 * i + 1) = (part + PART).min(last);
+                part += block_size_x() * PART;
+            }
+            (first, first + most)
+        }
+    }
+}
+
+pub const HELD: u32 = 8; // keys of a thread at once
+
+/// Puts keys into a region, with those of a thread one after the other: whoever is done takes its
+/// next key, and does not wait for the longest search of its warp. Calls `found` with the slot, or
+/// NONE, for all lanes of a warp at once.
+#[inline(always)]
+pub unsafe fn settle_in_region<P: Regional>(
+    taken: *mut u64, region: &Region, keys: *const u64, total: u32, slots: u32, rest: Rest,
+    mut found: impl FnMut(u32),
+) {
+    let start = |hash: u32| P::first_slot(hash, slots).wrapping_sub(region.start);
+    unsafe {
+        let mut key = each!(8, k => key_at(keys, beside(k), total));
+        let mut hash = first_hash(key[0]);
+        let mut slot = start(hash);
+        while any(FULL_WARP, key[0] != EMPTY) {
+            let (asks, out) = (key[0] != EMPTY, slot >= region.size);
+            let mut there = key[0];
+            if asks && !out {
+                let at = taken.add(slot as usize);
+                there = load_relaxed_shared_u64(at);
+                if there == EMPTY {
+                    there = compare_and_swap_shared_u64(at, EMPTY, key[0]);
+                }
+                if there == EMPTY {
+                    there = key[0];
+                }
+            }
+            found(if asks && !out && there == key[0] { slot } else { NONE });
+            if asks && out {
+                rest.spill(key[0]);
+            }
+            if there == key[0] {
+                key = [key[1], key[2], key[3], key[4], key[5], key[6], key[7], EMPTY];
+                hash = first_hash(key[0]);
+                slot = start(hash);
+            } else {
+                slot = P::next_in_region(slot, hash);
+            }
+        }
+    }
+}
+
+/// A whole warp puts one key into the table, from the slot or bucket `from` on. Returns its slot.
+#[inline(always)]
+unsafe fn settle_by_warp<P: Regional>(table: *mut u64, key: u64, mut from: u32, slots: u32) -> u32 {
+    let hash = first_hash(key);
+    loop {
+        let slot = P::slot_after(from, lane(), hash, slots);
+        let mut there = unsafe { load_relaxed_u64(table.add(slot as usize)) };
+        let stops = ballot(FULL_WARP, there == EMPTY || there == key);
+        if stops == 0 {
+            from = around(from + 32, slots);
+            continue;
+        }
+        let first = first_lane(stops);
+        if lane() == first && there == EMPTY {
+            there = unsafe { claim(table, slot, key) };
+        }
+        let here = ballot(FULL_WARP, there == EMPTY || there == key);
+        if here >> first & 1 != 0 {
+            return shuffle(FULL_WARP, slot, first);
+        }
+    }
+}
+
+/// Does what is left: calls `found` with the slots of keys of the parts, for all lanes of a warp at
+/// once, NONE where there is no key, and with that of a key without a slot in its region for one.
+#[inline(always)]
+pub unsafe fn settle_rest<P: Regional>(
+    table: *mut u64, sorted: *const u64, rest: Rest, slots: u32, bits: u32,
+    mut found: impl FnMut(u32),
+) {
+    unsafe {
+        let (keys, parts) = (*rest.count, *rest.count.add(1));
+        let mut i = global_x() / 32;
+        while i < keys {
+            let key = *rest.keys.add(i as usize);
+            let from = behind_region::<P>(key, bits, slots);
+            let slot = settle_by_warp::<P>(table, key, from, slots);
+            found(if lane() == 0 { slot } else { NONE });
+            i += grid_size_x() * block_size_x() / 32;
+        }
+        let mut part = block_x();
+        while part < parts {
+            let mut tile = *rest.parts.add(2 * part as usize);
+            let last = *rest.parts.add(2 * part as usize + 1);
+            while tile < last {
+                let (i, mut slot) = (tile + thread_x(), NONE);
+                if i < last {
+                    let key = *sorted.add(i as usize);
+                    let hash = first_hash(key);
+                    slot = P::first_slot(hash, slots);
+                    let sector = shared_sector_of(table, slot);
+                    slot = settle::<P>(table, key, slot, hash, slots, sector);
+                }
+                sync_warp(FULL_WARP);
+                found(slot);
+                tile += block_size_x();
+            }
+            part += grid_size_x();
+        }
+    }
 }
 
 // ---- the kernels ----
@@ -342,10 +483,10 @@ macro_rules! partition_kernels {
 
         #[unsafe(no_mangle)]
         pub unsafe extern $abi fn partition_begin(
-            bins: *mut u32, coarse_bins: *mut u32, tiles: *mut u32, spilled: *mut u32, n: i32,
+            bins: *mut u32, coarse_bins: *mut u32, tiles: *mut u32, rest: *mut u32, n: i32,
             coarse: u32, fine: u32,
         ) {
-            let plan = partition::Plan { bins, coarse_bins, tiles, spilled };
+            let plan = partition::Plan { bins, coarse_bins, tiles, rest };
             unsafe { partition::begin(plan, n, coarse, fine, shared!(u32, 32)) }
         }
 
@@ -364,7 +505,7 @@ macro_rules! partition_kernels {
             tiles: *mut u32, coarse: u32, fine: u32,
         ) {
             let (plan, room) = (
-                partition::Plan { bins, coarse_bins, tiles, spilled: bins },
+                partition::Plan { bins, coarse_bins, tiles, rest: bins },
                 partition_room!(),
             );
             unsafe { partition::move_fine(binned, sorted, &plan, coarse, fine, &room) }

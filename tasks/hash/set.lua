@@ -125,11 +125,12 @@ local function partitioned(counts)
     local tiles, bits = (p.n + 4095) // 4096, region_bits(p)
     local coarse = (bits + 1) // 2
     local fine = bits - coarse
-    local fill = { "sorted", "table", "bins", "binned", "spilled", "slots", bits }
-    local rest = { "binned", "spilled", "table", "slots" }
+    local fill = { "sorted", "table", "bins", "binned", "parts", "rest", "slots", bits,
+      (p.n >> bits) * 3 // 2 + 128 } -- keys of a region that one block takes, and not more
+    local rest = { "sorted", "table", "binned", "parts", "rest", "slots", bits }
     if counts then
       table.insert(fill, 3, counts)
-      table.insert(rest, 4, counts)
+      table.insert(rest, 3, counts)
     end
     return {
       { memset = "bins", bytes = 4 << bits },
@@ -140,7 +141,7 @@ local function partitioned(counts)
       },
       {
         kernel = "partition_begin", grid = 1, block = 1024,
-        args = { "bins", "coarse_bins", "tiles", "spilled", "n", coarse, fine },
+        args = { "bins", "coarse_bins", "tiles", "rest", "n", coarse, fine },
       },
       {
         kernel = "partition_coarse", grid = tiles, block = 256,
@@ -154,16 +155,19 @@ local function partitioned(counts)
         kernel = "fill_" .. p.probing, grid = 1 << bits, block = 512,
         shared = region_bytes(p, bits, counts and 12 or 8), args = fill,
       },
-      { kernel = "spilled_" .. p.probing, grid = math.min(132, tiles), block = 256, args = rest },
+      { kernel = "rest_" .. p.probing, grid = math.min(1056, tiles), block = 256, args = rest },
     }
   end
 end
 
-local PARTITION_SCRATCH = {
-  binned = { dtype = "u64", n = "n" }, sorted = { dtype = "u64", n = "n" },
-  bins = { dtype = "u32", n = 1 << 16 }, coarse_bins = { dtype = "u32", n = 256 },
-  tiles = { dtype = "u32", n = 257 }, spilled = { dtype = "u32", n = 1 },
-}
+local function partition_scratch(p)
+  return {
+    binned = { dtype = "u64", n = p.n }, sorted = { dtype = "u64", n = p.n },
+    bins = { dtype = "u32", n = 1 << 16 }, coarse_bins = { dtype = "u32", n = 256 },
+    tiles = { dtype = "u32", n = 257 }, rest = { dtype = "u32", n = 2 },
+    parts = { dtype = "u32", n = 2 * (p.n // 8192 + (1 << 16)) },
+  }
+end
 
 -- The arms of one language: as the text says, with the levers, with the keys sorted first.
 local function arms(lang, name, counts, prefix)
@@ -184,7 +188,7 @@ local function arms(lang, name, counts, prefix)
     doc = "keys sorted by region of the table first, regions filled in shared memory",
     only = { probing = { "linear", "bucket" } },
     launch = partitioned(counts),
-    scratch = PARTITION_SCRATCH,
+    scratch = partition_scratch,
   }
   return list
 end
