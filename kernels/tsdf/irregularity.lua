@@ -6,6 +6,7 @@
 --     perigee kernels/tsdf/irregularity.lua --published           as published, beside the figures
 --     perigee kernels/tsdf/irregularity.lua --count               counters on sim:profile, no times
 --     perigee kernels/tsdf/irregularity.lua --causes [--ncu]      the split into causes
+--     perigee kernels/tsdf/irregularity.lua --data                other data, and the controls
 --     ... --budget 250 --csv out.csv --json out.jsonl --resume --charts folder
 --
 -- An arm is compared with the CUDA C++ arm of the same levers, in the same run, cell and pass.
@@ -28,7 +29,9 @@ parser:flag("--controls", "the regular controls, too")
 parser:flag("--published", "weights, colours, cap and timing as published")
 parser:flag("--count", "counters on sim:profile in place of times")
 parser:flag("--causes", "leave one cause after the other out")
+parser:flag("--data", "arms on data that leaves causes out, beside their regular control")
 parser:flag("--full", "with --causes: the sizes of a GPU on the simulator, too")
+parser:option("--counts", "with --causes: counters from an earlier run's --json"):argname("FILE")
 parser:flag("--ncu", "with --causes: hardware counters as well")
 parser:flag("--once", "with --causes: launch each variant once, for a profiler")
 parser:option("--csv", "the table as CSV"):argname("FILE")
@@ -86,4 +89,5 @@ local function run_suite()
 end
 
 if options.causes then return require("perigee.irregularity.split").run(options) end
+if options.data then return require("perigee.irregularity.data").run(options) end
 return run_suite()

@@ -213,6 +213,23 @@ function TestCauses.test_counts_explain_times_that_follow_from_them()
   lu.assertTrue(agreement.worst < 0.01, agreement.worst)
 end
 
+-- On the simulator with counts; "all there" has no claims to make, and the control no table.
+function TestCauses.test_arms_on_other_data()
+  local csv = folder .. "/data.csv"
+  local text, status = suite("--data --device sim --cell base --stage allocate --csv " .. csv
+    .. " --impl cuda,cuda-ray,rust,triton")
+  lu.assertEquals({ status, text }, { 0, text })
+  for _, arm in ipairs { "cuda", "cuda%-ray", "rust", "triton" } do
+    local row = text:match("\nallocate  base  " .. arm .. " +([^\n]*)")
+    local figures = {}
+    for figure in row:gmatch "%S+" do figures[#figures + 1] = tonumber(figure) end
+    lu.assertEquals(#figures, 5, row)
+    lu.assertTrue(figures[2] < figures[1] and figures[5] < figures[2], row)
+  end
+  local _, rows = core.read_file(csv):gsub("\n", "\n")
+  lu.assertEquals(rows, 1 + 4 * 4 + 3)
+end
+
 function TestCauses.test_counters_beside_those_of_hardware()
   local list = {}
   for k = 1, 3 do
@@ -230,9 +247,13 @@ function TestCauses.test_the_command()
   lu.assertEquals({ status, text }, { 0, text })
   lu.assertStrMatches(text, ".*\nallocate, base.*\n  waiting .*\nupdate, base.*collisions.*")
   lu.assertStrContains(text, "hardware counters: there is no GPU here")
-  lu.assertStrMatches(text, ".*\nupdate    base  cuda .*") -- on other data
   local _, variants = core.read_file(json):gsub('"variant_of"', "")
   lu.assertEquals(variants, #ablations.variants "allocate" + #ablations.variants "update")
+  text, status = suite("--causes --device sim --cell base --impl cuda --once")
+  lu.assertEquals({ status, text }, { 0, "" }) -- for a profiler
+  text, status = suite("--causes --device sim --cell base --counts " .. folder .. "/none")
+  lu.assertEquals(status, 2)
+  lu.assertStrContains(text, "cannot read")
   text, status = suite "--causes --device sim --stage compact"
   lu.assertEquals(status, 2)
   lu.assertStrContains(text, "stages: allocate, update")

@@ -313,4 +313,14 @@ function report.variants(results, variants, by_count)
   end
 end
 
+--- The same as CSV.
+function report.variants_csv(results, path)
+  local rows = {}
+  for i, one in ipairs(results.order) do
+    rows[i] = { one.stage, one.cell, one.arm, one.variant, (suite.verdict_of(one)),
+      suite.time(one) or "" }
+  end
+  csv(path, { "stage", "cell", "arm", "data", "verdict", "median_us" }, rows)
+end
+
 return report

@@ -1,5 +1,4 @@
---- The split into causes as a command: variants timed, counted and profiled side by side, and the
--- judged arms of every language on data that leaves causes out.
+--- The split into causes as a command: variants timed, counted and profiled side by side.
 -- @module perigee.irregularity.split
 
 local core = require "perigee.core"
@@ -8,6 +7,7 @@ local judge = require "perigee.judge"
 local ablations = require "perigee.irregularity.ablations"
 local causes = require "perigee.irregularity.causes"
 local ncu = require "perigee.irregularity.ncu"
+local progress = require "perigee.progress"
 local report = require "perigee.irregularity.report"
 local suite = require "perigee.irregularity.suite"
 
@@ -15,15 +15,6 @@ local split = {}
 
 local CELLS = { "base", "pts-1280k", "r-2.0" }
 local VARIANT_S = 0.05 -- of timing for each variant in a pass
-
---- Judged arms on other data: all blocks there, points in another order; and the regular control.
-split.VARIANTS = {
-  { name = "as it is", title = "as it is", set = {} },
-  { name = "all there", title = "all there", set = { warm = true }, only = "allocate" },
-  { name = "shuffled", title = "shuffled", set = { order = "shuffled" } },
-  { name = "morton", title = "Morton", set = { order = "morton" } },
-  { name = "control", title = "control", set = {}, control = true },
-}
 
 -- ---- the variants of the plain CUDA C++ kernels ----
 
@@ -140,47 +131,21 @@ local function explain(found, options)
   return models, agreements
 end
 
--- ---- arms of every language on data that leaves causes out ----
-
-local function plan_of(options)
-  local plan = {}
-  for _, stage in ipairs(options.stages) do
-    for _, variant in ipairs(split.VARIANTS) do
-      if not variant.only or variant.only == stage then
-        local list = suite.plan { stages = { variant.control and suite.CONTROLS[stage] or stage },
-          cells = options.cells, impls = variant.control and nil or options.impls,
-          set = variant.set, any = true }
-        for _, one in ipairs(list) do
-          one.variant = variant.name
-          plan[#plan + 1] = one
-        end
-      end
-    end
-  end
-  return plan
-end
-
-local function run_variants(options, json)
-  local results = suite.results()
-  suite.run(plan_of(options), { device = options.spec, passes = options.gpu and options.passes or 1,
-    seed = options.seed, budget = options.budget }, function(record)
-    results:add(record)
-    if json then json:write(core.json_encode(record), "\n") end
-  end)
-  return results
-end
-
 -- ---- the command ----
 
-local function write_found(found, json)
+-- Write what is known by now; a later look at the same variant writes it again, with more.
+local function write_found(found, path)
+  local file <close> = io.open(path, "a") or core.error("io", ("cannot write '%s'"):format(path))
   for _, variant in ipairs(everything(found)) do
-    json:write(core.json_encode { variant_of = variant.stage, cell = variant.cell,
+    file:write(core.json_encode { variant_of = variant.stage, cell = variant.cell,
       key = variant.kernel, us = variant.us, low_us = variant.low, high_us = variant.high,
       samples = variant.samples, counters = variant.counters, ncu = variant.ncu }, "\n")
   end
 end
 
-local function prepared(options)
+--- Options in a form to work with: stages, cells and impls as lists, `spec` of the device.
+-- @raise "not_found" for a stage without causes
+function split.prepared(options)
   local stages = suite.words(options.stage) or { "allocate", "update" }
   for _, stage in ipairs(stages) do
     if not ablations.CHAIN[stage] then
@@ -196,13 +161,44 @@ local function prepared(options)
   return how
 end
 
-local function find_all(how, dev)
+-- Counters that an earlier run wrote into its file of --json.
+local function read_counts(found, how)
+  local text = core.read_file(how.counts)
+    or core.error("io", ("cannot read '%s'"):format(how.counts))
+  local wanted = {}
+  for _, cell in ipairs(how.cells) do wanted[cell] = true end
+  for line in text:gmatch "[^\n]+" do
+    local one = core.json_decode(line)
+    if one and one.variant_of and one.counters and wanted[one.cell] then
+      local variant = found_of(found, one.cell, one.variant_of, one.key, one.samples)
+      variant.counters = one.counters
+    end
+  end
+end
+
+-- Each way to look at all cells, the quick ones first. Who is ended in between has the others.
+local function find_all(how, dev, line)
   local found, why = {}, nil
   local purpose = (how.gpu or how.full) and "default" or "sim"
-  for _, cell in ipairs(how.cells) do
-    if how.gpu then time_cell(found, cell, how, dev) end
-    if not how.gpu or how.full then count_cell(found, cell, how, purpose) end
-    if how.ncu and how.gpu then why = profile_cell(found, cell, how) or why end
+  local function look(what, at_cell)
+    for _, cell in ipairs(how.cells) do
+      line:say(("%s: %s"):format(cell, what))
+      at_cell(cell)
+    end
+    line:clear()
+  end
+  if how.gpu then
+    look("timing", function(cell) time_cell(found, cell, how, dev) end)
+    if how.json then write_found(found, how.json) end
+  end
+  if how.counts then read_counts(found, how) end
+  if how.ncu and how.gpu then
+    look("under ncu", function(cell) why = profile_cell(found, cell, how) or why end)
+    if how.json then write_found(found, how.json) end
+  end
+  if not how.gpu or how.full then
+    look("counting", function(cell) count_cell(found, cell, how, purpose) end)
+    if how.json then write_found(found, how.json) end
   end
   if how.ncu and not how.gpu then why = "there is no GPU here" end
   return found, why
@@ -211,7 +207,7 @@ end
 --- Do what the options of kernels/tsdf/irregularity.lua say.
 -- @treturn integer exit status
 function split.run(options)
-  local how = prepared(options)
+  local how = split.prepared(options)
   local dev = not how.spec:match "^sim" and device.open(how.spec) or nil
   how.gpu, how.device = dev ~= nil, how.spec
   if dev then how.module = ablations.module(dev) end
@@ -220,9 +216,10 @@ function split.run(options)
     how.module = how.module or ablations.module(dev)
     return launch_cells(how, dev, how.gpu and "default" or "sim")
   end
-  local json <close> = how.json and (io.open(how.json, "w")
-    or core.error("io", ("cannot write '%s'"):format(how.json))) or nil
-  local found, why = find_all(how, dev)
+  if how.json and not core.write_file(how.json, "") then -- filled as things become known
+    core.error("io", ("cannot write '%s'"):format(how.json))
+  end
+  local found, why = find_all(how, dev, progress.new(true))
   if dev then dev:close() end
   local models, agreements = explain(found, how)
   report.causes(found, models)
@@ -231,12 +228,8 @@ function split.run(options)
   end
   report.hardware(causes.against_hardware(everything(found)))
   if why then print("hardware counters: " .. why) end
-  if json then write_found(found, json) end
   if how.csv then report.causes_csv(found, how.csv) end
-  print ""
-  local results = run_variants(how, json)
-  report.variants(results, split.VARIANTS, not how.gpu)
-  return results:failed() and 1 or 0
+  return 0
 end
 
 return split
