@@ -5,45 +5,44 @@
 #include <stdio.h>
 #include <unistd.h>
 
-enum { DEPTH_MOST = 8, CHILDREN_MOST = 256 };
+enum { DEPTH_MOST = 16 };
 
-static size_t own_memory(pid_t pid) {
+static void add_process(pg_usage *sum, pid_t pid, int depth);
+
+static void add_own(pg_usage *sum, pid_t pid) {
   char path[64];
   unsigned long long resident = 0, shared = 0;
   snprintf(path, sizeof path, "/proc/%d/statm", (int)pid);
   FILE *file = fopen(path, "re");
-  if (!file) return 0;
-  int fields = fscanf(file, "%*s %llu %llu", &resident, &shared);
+  if (!file) return;
+  if (fscanf(file, "%*s %llu %llu", &resident, &shared) == 2 && shared <= resident) {
+    sum->memory += (size_t)(resident - shared) * (size_t)sysconf(_SC_PAGESIZE);
+    sum->processes++;
+  }
   fclose(file);
-  if (fields != 2 || shared > resident) return 0;
-  return (size_t)(resident - shared) * (size_t)sysconf(_SC_PAGESIZE);
 }
-
-static size_t memory_of(pid_t pid, int depth);
 
 /* What one thread has started. */
-static size_t memory_of_children(const char *list, int depth) {
-  size_t sum = 0;
+static void add_children(pg_usage *sum, const char *list, int depth) {
   int child;
   FILE *file = fopen(list, "re");
-  for (int i = 0; file && i < CHILDREN_MOST && fscanf(file, "%d", &child) == 1; i++)
-    sum += memory_of(child, depth + 1);
+  while (file && sum->processes <= PG_PROCESSES_MOST && fscanf(file, "%d", &child) == 1)
+    add_process(sum, child, depth + 1);
   if (file) fclose(file);
-  return sum;
 }
 
-static size_t memory_of(pid_t pid, int depth) {
+static void add_process(pg_usage *sum, pid_t pid, int depth) {
   char pattern[64];
   glob_t found;
-  size_t sum = own_memory(pid);
-  if (depth == DEPTH_MOST) return sum;
+  add_own(sum, pid);
   snprintf(pattern, sizeof pattern, "/proc/%d/task/*/children", (int)pid);
-  if (glob(pattern, GLOB_NOSORT, NULL, &found) != 0) return sum;
-  for (size_t i = 0; i < found.gl_pathc; i++) sum += memory_of_children(found.gl_pathv[i], depth);
+  if (depth == DEPTH_MOST || glob(pattern, GLOB_NOSORT, NULL, &found) != 0) return;
+  for (size_t i = 0; i < found.gl_pathc; i++) add_children(sum, found.gl_pathv[i], depth);
   globfree(&found);
-  return sum;
 }
 
-size_t pg_memory_of(pid_t pid) {
-  return memory_of(pid, 0);
+pg_usage pg_usage_of(pid_t pid) {
+  pg_usage sum = {0, 0};
+  add_process(&sum, pid, 0);
+  return sum;
 }

@@ -172,7 +172,7 @@ static pg_code take_hello(pg_worker *w, const char *reply, pg_error *error) {
                              text);
   }
   json_decref(root);
-  if (pg_memory_of(w->pid) > 0)
+  if (pg_usage_of(w->pid).processes > 0)
     snprintf(w->sandbox + used, sizeof w->sandbox - used, "%smemory-watch", used ? " " : "");
   return code;
 }
@@ -259,16 +259,21 @@ static pg_code post(pg_worker *w, const char *request, int pass, double deadline
   return PG_OK;
 }
 
-/* Wait for the reply or the deadline, with an eye on memory; false when the worker was killed for
- * it. */
-static bool within_memory(pg_worker *w) {
+/* Wait for the reply or the deadline, with an eye on what it takes; false when the worker was
+ * killed for it. */
+static bool within_limits(pg_worker *w) {
   char why[CAUSE_MAX];
   for (double now = pg_now(); now < w->deadline; now = pg_now()) {
     if (pg_wire_readable(w->socket, fmin(w->deadline, now + watch_s))) return true;
-    size_t used = pg_memory_of(w->pid);
-    if (used <= w->memory_most) continue;
-    snprintf(why, sizeof why, "was killed: it used %.3g GiB of memory, and may have %.3g GiB",
-             (double)used / 0x1p30, (double)w->memory_most / 0x1p30);
+    pg_usage used = pg_usage_of(w->pid);
+    if (used.memory > w->memory_most)
+      snprintf(why, sizeof why, "was killed: it used %.3g GiB of memory, and may have %.3g GiB",
+               (double)used.memory / 0x1p30, (double)w->memory_most / 0x1p30);
+    else if (used.processes > PG_PROCESSES_MOST)
+      snprintf(why, sizeof why, "was killed: it had started more than %d processes",
+               PG_PROCESSES_MOST);
+    else
+      continue;
     end(w, why);
     return false;
   }
@@ -281,7 +286,7 @@ static pg_code take(pg_worker *w, char **reply, pg_error *error) {
   if (!w->posted) return pg_fail(error, PG_INVALID, "no request is under way: post one first");
   w->posted = false;
   if (w->pid <= 0) return crashed(w, error);
-  if (!within_memory(w)) return crashed(w, error);
+  if (!within_limits(w)) return crashed(w, error);
   /* The judge may have been busy elsewhere: what has arrived by now counts as in time. */
   if (pg_now() > w->deadline && pg_wire_readable(w->socket, 0)) w->deadline = pg_now() + arriving_s;
   pg_code code = pg_wire_receive(w->socket, reply, &bytes, NULL, w->deadline, error);

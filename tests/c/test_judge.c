@@ -448,12 +448,23 @@ static void a_worker_that_takes_too_much_memory_is_killed(void **state) {
   (void)state;
   pg_worker *w = spawn_runner();
   assert_non_null(strstr(pg_worker_sandbox(w), "memory-watch"));
-  size_t idle = pg_memory_of(pg_worker_pid(w));
+  size_t idle = pg_usage_of(pg_worker_pid(w)).memory;
   assert_in_range(idle, 1 << 12, 1 << 28);
   pg_worker_limit_memory(w, idle + (64 << 20));
   good(w, EAT(16));
   fails(w, EAT(300), 60, PG_CRASHED, "was killed: it used ");
   fails(w, RUN("nothing"), 60, PG_CRASHED, "GiB of memory, and may have ");
+  pg_worker_free(w);
+}
+
+/* Ends by itself after a moment, should nobody end it. */
+static void a_tool_that_breeds_is_killed(void **state) {
+  (void)state;
+  pg_worker *w = spawn("compiler");
+  fails(w,
+        "{\"op\":\"tool\",\"argv\":[\"sh\",\"-c\","
+        "\"i=0; while [ $i -lt 400 ]; do sleep 5 & i=$((i+1)); done; wait\"]}",
+        60, PG_CRASHED, "started more than 256 processes");
   pg_worker_free(w);
 }
 
@@ -494,7 +505,9 @@ static void what_a_tool_has_started_counts_and_dies_with_the_judge(void **state)
   assert_int_equal(read(pair[0], &worker, sizeof worker), sizeof worker);
   int tool = wait_for_child(worker), grandchild = wait_for_child(tool);
   assert_true(grandchild > 0);
-  assert_true(pg_memory_of(worker) >= pg_memory_of(tool) + pg_memory_of(grandchild));
+  assert_true(pg_usage_of(worker).memory > pg_usage_of(tool).memory);
+  assert_true(pg_usage_of(tool).memory > pg_usage_of(grandchild).memory);
+  assert_true(pg_usage_of(worker).processes >= 3);
   kill(judge, SIGKILL);
   assert_true(ends_soon(judge));
   assert_true(ends_soon(worker));
@@ -636,6 +649,7 @@ int main(int argc, char **argv) {
       cmocka_unit_test(a_kill_from_outside_is_told_with_a_hint),
       cmocka_unit_test(killing_a_worker_kills_what_it_started),
       cmocka_unit_test(a_worker_that_takes_too_much_memory_is_killed),
+      cmocka_unit_test(a_tool_that_breeds_is_killed),
       cmocka_unit_test(what_a_tool_has_started_counts_and_dies_with_the_judge),
       cmocka_unit_test(a_worker_dies_with_its_judge),
       cmocka_unit_test(a_freed_worker_leaves_no_process_and_no_descriptor),
