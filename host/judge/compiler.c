@@ -90,23 +90,37 @@ static bool is_op(const json_t *request, const char *name) {
   return op && strcmp(op, name) == 0;
 }
 
+/* What the compiler may read: its include path, and what the request says besides. */
+typedef struct reading {
+  char *sandbox;
+  const char *more[LIST_MOST];
+  int count;
+} reading;
+
 static pg_code confine(void *context, const pg_compile_reach *reach, pg_error *error) {
-  const pg_compiler *compiler = context;
+  const reading *r = context;
+  const char *folders[2 * LIST_MOST + 8];
+  int count = 0;
   (void)error;
-  pg_confine_compiler(reach, compiler->sandbox);
+  for (int i = 0; i < reach->folder_count && i < LIST_MOST + 8; i++)
+    folders[count++] = reach->folders[i];
+  for (int i = 0; i < r->count; i++) folders[count++] = r->more[i];
+  pg_confine_compiler(&(pg_compile_reach){folders, count, reach->cache}, r->sandbox);
   return PG_OK;
 }
 
 static json_t *compile(pg_compiler *compiler, const json_t *request) {
   const char *options[LIST_MOST], *expressions[LIST_MOST];
+  reading may_read = {.sandbox = compiler->sandbox};
   pg_compile_request c = {.name = "candidate.cu",
                           .options = options,
                           .expressions = expressions,
                           .confine = confine,
-                          .context = compiler};
+                          .context = &may_read};
   pg_compile_result result = {0};
   pg_error error = {0};
   pg_code code = parse(request, &c, options, expressions, &error);
+  if (!code) code = strings(request, "reach", may_read.more, &may_read.count, &error);
   if (!code && compiler->used) {
     code =
         pg_fail(&error, PG_INVALID, "this compiler has compiled, and is confined to that source");

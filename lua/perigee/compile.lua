@@ -154,7 +154,7 @@ function compile.start(request, arch, spare, progress)
   job.worker = compiler(spare)
   job.worker:post({
     op = "compile", lang = request.lang, source = request.source, name = request.name,
-    arch = job.arch,
+    arch = job.arch, reach = core.json_array { request.root },
     options = core.json_array(table.move(request.options, 1, #request.options, 1, {})),
     expressions = core.json_array(table.move(request.expressions, 1, #request.expressions, 1, {})),
   }, deadline_of(request))

@@ -251,7 +251,7 @@ local function settings(define)
 end
 
 --- What to compile for parameters p: macros may depend on them.
--- @treturn table {source, name, options, expressions, lang}
+-- @treturn table {source, name, options, expressions, lang, root = folder of files that may be read}
 function impl.request(one, p)
   local define = macros(one, p)
   local include = { files.dirname(one.path) }
@@ -262,7 +262,7 @@ function impl.request(one, p)
     options = one.lang == "cuda" and impl.options({ define = define, include = include,
       options = one.options }, one.where) or settings(define),
     expressions = one.lang == "cuda" and expressions(one, p) or {},
-    plain = not define and not one.options, ptx = one.ptx,
+    plain = not define and not one.options, ptx = one.ptx, root = one.root,
   }
 end
 

@@ -84,6 +84,18 @@ if .ci/deps --where nvrtc >/dev/null && [[ $(held landlock) == 1 ]]; then
   check "that tells nothing" "$(grep -c "answer is" <<<"$log")" 0
 fi
 
+# A task's own implementations may share headers below the folder that holds tasks/; a candidate reads its folder.
+if .ci/deps --where nvrtc >/dev/null; then
+  mkdir -p "$top/lab/"{tasks,kernels,common}
+  echo '#define TWICE 2' >"$top/lab/common/b.cuh"
+  sed 's/^extern/#include "..\/common\/b.cuh"\nextern/' tests/candidates/saxpy/right.cu >"$top/lab/kernels/a.cu"
+  sed 's#kernels/vector/saxpy.cu#kernels/a.cu#; s#"vector/saxpy"#"lab/saxpy"#' tasks/vector/saxpy.lua >"$top/lab/tasks/saxpy.lua"
+  check "an implementation includes what lies beside its folder" \
+    "$("$perigee" run "$top/lab/tasks/saxpy.lua" --impl naive --device sim 2>&1)" "*naive *passed*"
+  [[ $(held landlock) == 0 ]] || check "a candidate does not" \
+    "$("$perigee" check vector/saxpy "$top/lab/kernels/a.cu" --device sim 2>&1)" "*compile_error*cannot open source file*"
+fi
+
 # ---- what the record says ----
 
 record=$("$perigee" run vector/saxpy --impl naive --device sim --json 2>/dev/null)
