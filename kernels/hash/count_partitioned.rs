@@ -84,6 +84,7 @@ pub unsafe extern "ptx-kernel" fn fill_linear(
     sorted: *const u64, table: *mut u64, counts: *mut u32, bins: *const u32, keys: *mut u64,
     parts: *mut u32, count: *mut u32, slots: u32, bits: u32, most: u32,
 ) {
+    launch_bounds!(512, 2);
     let rest = Rest { keys, parts, count };
     unsafe { fill::<Linear>(sorted, table, counts, bins, rest, slots, bits, most) }
 }
@@ -102,6 +103,7 @@ pub unsafe extern "ptx-kernel" fn fill_bucket(
     sorted: *const u64, table: *mut u64, counts: *mut u32, bins: *const u32, keys: *mut u64,
     parts: *mut u32, count: *mut u32, slots: u32, bits: u32, most: u32,
 ) {
+    launch_bounds!(512, 2);
     let rest = Rest { keys, parts, count };
     unsafe { fill::<Bucket>(sorted, table, counts, bins, rest, slots, bits, most) }
 }

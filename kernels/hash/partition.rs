@@ -495,6 +495,7 @@ macro_rules! partition_kernels {
             keys: *const u64, binned: *mut u64, coarse_bins: *mut u32, n: i32, coarse: u32,
             fine: u32,
         ) {
+            launch_bounds!(256, 4);
             let room = partition_room!();
             unsafe { partition::move_coarse(keys, binned, coarse_bins, n, coarse, fine, &room) }
         }
@@ -504,6 +505,7 @@ macro_rules! partition_kernels {
             binned: *const u64, sorted: *mut u64, bins: *mut u32, coarse_bins: *mut u32,
             tiles: *mut u32, coarse: u32, fine: u32,
         ) {
+            launch_bounds!(256, 4);
             let (plan, room) = (
                 partition::Plan { bins, coarse_bins, tiles, rest: bins },
                 partition_room!(),

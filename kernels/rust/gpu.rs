@@ -488,6 +488,22 @@ pub unsafe fn load_relaxed_shared_u64(at: *const u64) -> u64 {
     value
 }
 
+// ---- launch bounds ----
+
+/// `launch_bounds!(256, 4);` at the start of a kernel: it is launched with at most 256 threads a
+/// block, and its registers are to let 4 blocks run on a multiprocessor. Rust has no attribute for
+/// it: the comment that stands in the PTX is made a directive when that is tidied.
+#[macro_export]
+macro_rules! launch_bounds {
+    ($threads:literal, $blocks:literal) => {
+        #[allow(unused_unsafe)]
+        unsafe {
+            core::arch::asm!(concat!("// launch-bounds ", $threads, " ", $blocks),
+                             options(nomem, nostack, preserves_flags));
+        }
+    };
+}
+
 // ---- constants ----
 
 /// A constant that a knob or a macro of a plan sets: `const BLOCK: u32 =

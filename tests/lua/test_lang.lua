@@ -123,6 +123,16 @@ function TestRust.test_a_source_compiles_and_runs_with_its_constants()
   lu.assertEquals(x:download():sum(), 40 * 21)
 end
 
+function TestRust.test_launch_bounds_hold()
+  local text = KERNEL:gsub("feature%(abi_ptx", "%0, asm_experimental_arch")
+    :gsub("    let i =", "    launch_bounds!(64, 2);\n%0")
+  local built, e = compiled(write("bounded.rs", text))
+  if not here_or_hint(built, e, "rustc") then return end
+  lu.assertStrContains(built.ptx, ")\n.maxntid 64, 1, 1\n.minnctapersm 2\n{")
+  local kernel = core.device("sim"):load(built.ptx, "bounded"):kernel("scale")
+  lu.assertEquals(kernel:info().max_threads, 64)
+end
+
 function TestRust.test_an_error_has_its_line_and_no_folder()
   local built, e = compiled(write("wrong.rs", "#![no_std]\nfn f() -> u32 { 1.0 }\n"))
   lu.assertNil(built)

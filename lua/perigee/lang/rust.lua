@@ -202,6 +202,15 @@ local function tidy(ptx)
   end))
 end
 
+-- What gpu's launch_bounds! leaves in a kernel goes to where PTX has it.
+local function bounded(ptx)
+  return (ptx:gsub("(%.visible %.entry [%w_$]+%b())(%s*%b{})", function(head, body)
+    local threads, blocks = body:match("// launch%-bounds (%d+) (%d+)")
+    if not threads then return nil end
+    return ("%s\n.maxntid %s, 1, 1\n.minnctapersm %s%s"):format(head, threads, blocks, body)
+  end))
+end
+
 --- The result of `tool`'s request.
 -- @treturn table {ptx, log, compiler}, or nil and an error table
 function rust.result(reply)
@@ -210,7 +219,7 @@ function rust.result(reply)
     return nil, { code = "compile_error", log = log,
       message = log:match("error[^\n]*") or "rustc failed" }
   end
-  local ptx = tidy(reply.output)
+  local ptx = bounded(tidy(reply.output))
   local call = ptx:match("\n%.extern%s+%.func[^\n]-([%w_$]+)%s*\n")
   if call then
     return nil, { code = "compile_error", log = log,
