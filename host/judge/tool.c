@@ -1,5 +1,5 @@
 /* Running a compiler that is a program of its own.
- * Sources and outputs are files in a folder named by this process's id, so that whoever kills the
+ * Sources are files in a folder named by this process's id, so that whoever kills the
  * process knows what to remove. */
 #include "tool.h"
 
@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -25,11 +26,11 @@ enum {
   TOOLCHAIN_MOST = 64,
   FILE_MOST = 256 << 20, /* of any file that a compiler writes: core's is 41 MB */
   OUTPUT_MOST = 64 << 20,
-  LOG_MOST = 1 << 18,
-  NO_PROGRAM = 127,
-  NO_FOLDER = NO_PROGRAM - 1,
-  NO_SANDBOX = NO_PROGRAM - 2
+  LOG_MOST = 1 << 18
 };
+/* How the child tells that it did not become the program: a byte behind the names of what it holds,
+ * through a pipe that the program does not have. */
+enum { NO_FOLDER = '1', NO_SANDBOX, NO_PROGRAM };
 
 typedef struct tool {
   const char *argv[ARGUMENTS_MOST + 1];
@@ -38,6 +39,7 @@ typedef struct tool {
   bool foreign; /* what is compiled is a candidate's */
   bool trust;   /* and may run where this kernel cannot confine it */
   char folder[PATH_MAX - NAME_MAX - 1];
+  int output, log; /* its standard output and error, in memory: no name that it could change */
   pg_landlock landlock;
   char held[PG_SANDBOX_MAX]; /* restrictions that the program obtained */
 } tool;
@@ -81,7 +83,7 @@ static const char *path_of(const tool *t, const char *name, char out[PATH_MAX]) 
   return out;
 }
 
-/* A name of the folder's own: no path, and none of the two that are ours. */
+/* A name of the folder's own: no path. */
 static bool is_plain(const char *name) {
   return *name && *name != '.' && strlen(name) < NAME_MAX && !strchr(name, '/');
 }
@@ -109,22 +111,30 @@ static pg_code write_files(const tool *t, pg_error *error) {
   return PG_OK;
 }
 
-/* A file's text, at most `most` bytes of it and whether there is more; NULL without memory. */
-static char *read_text(const tool *t, const char *name, size_t most, bool *more) {
-  char path[PATH_MAX], *text = malloc(most + 1);
-  FILE *file = fopen(path_of(t, name, path), "re");
-  size_t length = text && file ? fread(text, 1, most, file) : 0;
-  *more = file && length == most && fgetc(file) != EOF;
-  if (file) fclose(file);
-  if (text) text[length] = 0;
+/* What was written to a file in memory, at most `most` bytes of it and whether there is more; NULL
+ * without memory. */
+static char *read_text(int file, size_t most, bool *more) {
+  struct stat info = {.st_size = 0};
+  fstat(file, &info);
+  *more = (size_t)info.st_size > most;
+  size_t length = *more ? most : (size_t)info.st_size, done = 0;
+  char *text = malloc(length + 1);
+  while (text && done < length) {
+    ssize_t n = pread(file, text + done, length - done, (off_t)done);
+    if (n <= 0 && !(n < 0 && errno == EINTR)) break;
+    if (n > 0) done += (size_t)n;
+  }
+  if (text) text[done] = 0;
   return text;
 }
 
 /* ---- the program ---- */
 
-static bool redirect(const char *path, int flags, int to) {
-  int fd = open(path, flags | O_CLOEXEC, 0600);
-  return fd >= 0 && dup2(fd, to) == to;
+static pg_code open_outputs(tool *t, pg_error *error) {
+  t->output = memfd_create("output", MFD_CLOEXEC);
+  t->log = memfd_create("log", MFD_CLOEXEC);
+  if (t->output >= 0 && t->log >= 0) return PG_OK;
+  return pg_fail(error, PG_ENVIRONMENT, "memfd_create: %s", strerror(errno));
 }
 
 /* The worker has gone, and with it whoever would end this program. */
@@ -132,26 +142,33 @@ static bool orphaned(pid_t worker) {
   return prctl(PR_SET_PDEATHSIG, SIGKILL) < 0 || getppid() != worker;
 }
 
-/* Take the restrictions and tell the worker their names. */
-static void confine(tool *t, int report) {
-  if (!t->foreign) return;
-  if (!pg_confine_program(&t->landlock, t->held) && !t->trust) _exit(NO_SANDBOX);
-  if (write(report, t->held, strlen(t->held)) < 0) _exit(NO_SANDBOX);
+/* Take the restrictions; 0, or why not. */
+static char confine(tool *t) {
+  if (!t->foreign) return 0;
+  return pg_confine_program(&t->landlock, t->held) || t->trust ? 0 : NO_SANDBOX;
+}
+
+/* Becomes the program or returns why not. */
+static char start(tool *t, pid_t worker, int report) {
+  const struct rlimit most = {FILE_MOST, FILE_MOST};
+  int nothing = open("/dev/null", O_RDONLY | O_CLOEXEC);
+  if (orphaned(worker) || chdir(t->folder) || setrlimit(RLIMIT_FSIZE, &most) || nothing < 0 ||
+      dup2(nothing, STDIN_FILENO) < 0 || dup2(t->output, STDOUT_FILENO) < 0 ||
+      dup2(t->log, STDERR_FILENO) < 0)
+    return NO_FOLDER;
+  char why = confine(t);
+  if (why) return why;
+  close_range(STDERR_FILENO + 1, ~0U, CLOSE_RANGE_CLOEXEC);
+  if (write(report, t->held, strlen(t->held)) < 0) return NO_SANDBOX;
+  /* execvp takes no const, though it changes nothing. */
+  execvp(t->argv[0], (char *const *)(uintptr_t)t->argv);
+  return NO_PROGRAM;
 }
 
 /* The child between fork and exec: only what is safe there. */
 static void become(tool *t, pid_t worker, int report) {
-  const struct rlimit most = {FILE_MOST, FILE_MOST};
-  if (orphaned(worker) || chdir(t->folder) || setrlimit(RLIMIT_FSIZE, &most) ||
-      !redirect("/dev/null", O_RDONLY, STDIN_FILENO) ||
-      !redirect(".out", O_WRONLY | O_CREAT | O_TRUNC, STDOUT_FILENO) ||
-      !redirect(".log", O_WRONLY | O_CREAT | O_TRUNC, STDERR_FILENO))
-    _exit(NO_FOLDER);
-  confine(t, report);
-  close_range(STDERR_FILENO + 1, ~0U, 0);
-  /* execvp takes no const, though it changes nothing. */
-  execvp(t->argv[0], (char *const *)(uintptr_t)t->argv);
-  _exit(NO_PROGRAM);
+  char why = start(t, worker, report);
+  _exit(write(report, &why, 1) == 1 ? 1 : 2);
 }
 
 /* When the judge dies, what the program has started must go, too: all of it is in this group. */
@@ -166,9 +183,8 @@ static void die_with_group(void) {
   prctl(PR_SET_PDEATHSIG, SIGTERM);
 }
 
-static pg_code no_program(const tool *t, int status, pg_error *error) {
-  if (!WIFEXITED(status)) return PG_OK;
-  switch (WEXITSTATUS(status)) {
+static pg_code no_program(const tool *t, char why, pg_error *error) {
+  switch (why) {
   case NO_FOLDER: return pg_fail(error, PG_IO, "the compiler's folder cannot be used");
   case NO_SANDBOX:
     pg_fail(error, PG_ENVIRONMENT,
@@ -188,6 +204,19 @@ static pg_code wait_for(pid_t pid, int *status, pg_error *error) {
   return PG_OK;
 }
 
+/* The child's report to its end: the names of what it holds, and why it is no program. */
+static char take_report(tool *t, int report) {
+  size_t used = 0;
+  ssize_t n;
+  while (used + 1 < sizeof t->held &&
+         ((n = read(report, t->held + used, sizeof t->held - 1 - used)) > 0 ||
+          (n < 0 && errno == EINTR)))
+    if (n > 0) used += (size_t)n;
+  t->held[used] = 0;
+  char last = used > 0 ? t->held[used - 1] : 0;
+  return last >= NO_FOLDER && last <= NO_PROGRAM ? last : 0; /* no name ends in a digit */
+}
+
 static pg_code run(tool *t, int *status, pg_error *error) {
   int report[2];
   pid_t worker = getpid();
@@ -199,18 +228,17 @@ static pg_code run(tool *t, int *status, pg_error *error) {
   if (pid == 0) become(t, worker, report[1]);
   pg_landlock_drop(&t->landlock);
   close(report[1]);
-  ssize_t length = pid < 0 ? 0 : read(report[0], t->held, sizeof t->held - 1);
-  t->held[length > 0 ? length : 0] = 0;
+  char why = take_report(t, report[0]);
   close(report[0]);
   if (pid < 0) return pg_fail(error, PG_ENVIRONMENT, "cannot start a process: %s", strerror(errno));
   pg_code code = wait_for(pid, status, error);
-  return code ? code : no_program(t, *status, error);
+  return code ? code : no_program(t, why, error);
 }
 
 static pg_code result(const tool *t, int status, json_t **reply, pg_error *error) {
   bool more = false, ignored;
-  char *output = read_text(t, ".out", OUTPUT_MOST, &more);
-  char *log = read_text(t, ".log", LOG_MOST, &ignored);
+  char *output = read_text(t->output, OUTPUT_MOST, &more);
+  char *log = read_text(t->log, LOG_MOST, &ignored);
   pg_code code = !output || !log ? pg_fail(error, PG_MEMORY, "no memory for the output") : PG_OK;
   if (!code && more)
     code = pg_fail(error, PG_RANGE, "'%.200s' printed over %d MiB", t->argv[0], OUTPUT_MOST >> 20);
@@ -260,7 +288,7 @@ static pg_code parse(const json_t *request, tool *t, pg_error *error) {
 }
 
 json_t *pg_tool_handle(const json_t *request) {
-  tool t = {.landlock.ruleset = -1};
+  tool t = {.landlock.ruleset = -1, .output = -1, .log = -1};
   pg_error error = {0};
   json_t *reply = NULL;
   int status = 0;
@@ -268,8 +296,11 @@ json_t *pg_tool_handle(const json_t *request) {
   if (code) return pg_reply_error(&error);
   code = make_folder(&t, &error);
   if (!code) code = write_files(&t, &error);
+  if (!code) code = open_outputs(&t, &error);
   if (!code) code = run(&t, &status, &error);
   if (!code) code = result(&t, status, &reply, &error);
   pg_tool_clean(getpid());
+  if (t.output >= 0) close(t.output);
+  if (t.log >= 0) close(t.log);
   return code ? pg_reply_error(&error) : reply;
 }

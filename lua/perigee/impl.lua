@@ -251,7 +251,7 @@ local function settings(define)
 end
 
 --- What to compile for parameters p: macros may depend on them.
--- @treturn table {source, name, options, expressions, lang, root = folder of files that may be read}
+-- @treturn table {source, name, options, expressions, lang, root = folder that may be read}
 function impl.request(one, p)
   local define = macros(one, p)
   local include = { files.dirname(one.path) }

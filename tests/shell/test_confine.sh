@@ -27,7 +27,7 @@ try session setsid true
 try namespace unshare -r true
 try network bash -c ': </dev/tcp/127.0.0.1/9'
 try environment cat /proc/\$PPID/environ
-exit 1
+exit 127 # which is no sign of a program that is missing
 END
 chmod +x "$top/python"
 
