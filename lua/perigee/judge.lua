@@ -21,6 +21,7 @@ local record = require "perigee.record"
 local second = require "perigee.second"
 local timing = require "perigee.timing"
 local validate = require "perigee.validate"
+local varies = require "perigee.varies"
 local verdict = require "perigee.verdict"
 local versions = require "perigee.versions"
 
@@ -356,6 +357,8 @@ function Session:judge(arm, number, arrays, poison)
   if not result.ok then
     return { verdict = result.verdict, reason = result.reason, findings = {} }
   end
+  local repeated = varies.check(arm, arrays)
+  if repeated then return repeated end
   if self:has_clock() then arm.known[number] = known_outputs(arrays) end
   accept(arm, arm.known[number])
   return nil

@@ -23,7 +23,8 @@ local FIELDS = {
   kernel = "string table function", args = "function", launch = "function table",
   reference = "function",
   validate = "table function string", time = "function table", work = "function", impls = "table",
-  facts = "function table", allow_empty = "boolean", own_layout = "boolean table",
+  facts = "function table", allow_empty = "boolean", varies = "boolean",
+  own_layout = "boolean table",
   require = "table function", forbid = "table function",
 }
 local REQUIRED = { "name", "kernel", "launch", "reference" }

@@ -22,6 +22,7 @@ independence of neighbours. To write them takes 4 bytes a number.]],
   launch = function(p) return { grid = (p.n + 255) // 256, block = 256 } end,
   reference = function() return {} end, -- no two generators agree
   validate = { "distribution", of = "y", dist = "normal" },
+  varies = true,
   work = function(p) return { bytes = 4 * p.n, items = p.n } end,
   impls = {
     naive = { "cuda", "kernels/random/normal.cu", doc = "one number a thread, accurate functions" },

@@ -1,8 +1,7 @@
 // Right numbers, always the same: the seed is left out.
 // task: random/normal --set n=4097,20003
 // verdict: wrong_result
-// reason: y
-// pending: protocol: nothing compares the numbers of two seeds
+// reason: elements are those for other inputs
 extern "C" __global__ void normal(const unsigned long long* seed, float* y, int n) {
   int i = blockIdx.x * blockDim.x + threadIdx.x;
   if (i >= n) return;
