@@ -335,7 +335,7 @@ atomic! {
     /// The sum is stored, the old value returned.
     atomic_add_u32: u32, reg32 = "add.u32";
     /// The sum is stored, the old value returned.
-    atomic_add_i32: i32, reg32 = "add.s32";
+    atomic_add_i32: i32, reg32 = "add.u32";
     /// The sum is stored, the old value returned.
     atomic_add_u64: u64, reg64 = "add.u64";
     /// The sum is stored, the old value returned.

@@ -195,13 +195,12 @@ __device__ inline int find_or_insert(const Pool &pool, int x, int y, int z) {
 __device__ inline int find(const Entry *__restrict__ table, u32 mask, int x, int y, int z) {
   const long long key = block_key(x, y, z);
   u32 slot = block_hash(x, y, z) & mask;
-  for (u32 probe = 0; probe <= mask; ++probe) {
-    const Entry seen = load_entry(&table[slot]);
-    if (seen.key == key) return seen.block;
-    if (seen.key == kEmpty) break;
+  Entry seen = load_entry(&table[slot]);
+  for (u32 left = mask; seen.key != key && seen.key != kEmpty && left > 0; --left) {
     slot = next_slot(slot, mask);
+    seen = load_entry(&table[slot]);
   }
-  return kDropped;
+  return seen.key == key ? seen.block : kDropped;
 }
 
 // ---- the voxels ----

@@ -59,11 +59,10 @@ def block_hash(x, y, z):
 
 
 @triton.jit
-def load_entry(table, slot, asks):
-    """Keys and blocks of entries; a tile of two columns makes it one 16-byte load for each."""
+def load_entry(table, slot, mask, other):
+    """Keys and blocks of entries, as a tile of two columns: one 16-byte load for each."""
     fields = table + 2 * slot[:, None] + tl.arange(0, 2)[None, :]
-    key, rest = tl.split(tl.load(fields, mask=asks[:, None], other=0))
-    return key, rest.to(tl.int32)
+    return tl.load(fields, mask=mask[:, None], other=other)
 
 
 @triton.jit
@@ -71,99 +70,122 @@ def find(table, table_mask, x, y, z, asks):
     """Blocks of block coordinates in a table that nobody writes; DROPPED where there is none."""
     key = block_key(x, y, z)
     slot = (block_hash(x, y, z) & table_mask).to(tl.int32)
-    seen, block = load_entry(table, slot, asks)
-    block = tl.where(asks & (seen == key), block, DROPPED)
-    asks = asks & (seen != key) & (seen != EMPTY)
+    entry = load_entry(table, slot, asks, EMPTY)
+    seen, block = tl.split(entry)
     left = table_mask
-    while any_of(asks) & (left > 0):
+    searching = (seen != key) & (seen != EMPTY)
+    while any_of(searching) & (left > 0):
         slot = (slot + 1) & table_mask.to(tl.int32)
-        seen, value = load_entry(table, slot, asks)
-        block = tl.where(asks & (seen == key), value, block)
-        asks = asks & (seen != key) & (seen != EMPTY)
+        entry = load_entry(table, slot, searching, entry)
+        seen, block = tl.split(entry)
+        searching = (seen != key) & (seen != EMPTY)
         left -= 1
-    return block
+    return tl.where(seen == key, block.to(tl.int32), DROPPED)
 
 
 # ---- inserting ----
 
-# What next_act says besides lanes.
-PROBING = tl.constexpr(1 << 20)
-DONE = tl.constexpr(1 << 21)
+# What next_act says.
+DONE = tl.constexpr(0)
+CLAIM = tl.constexpr(1)
+SEARCH = tl.constexpr(2)
+
+NOBODY = tl.constexpr(1 << 20)  # above all lanes
 
 
 @triton.jit
-def next_act(asks, seen, key, lane):
-    """What the warp does next, by one vote: the lowest lane that saw an empty entry; PROBING when
-    there is none but some lane still looks for its key; else DONE."""
-    asks = asks & (seen != key)
-    return tl.min(tl.where(asks & (seen == EMPTY), lane, tl.where(asks, PROBING, DONE)), 0)
+def next_act(asks, seen, key):
+    """What the warp does next, by one vote: SEARCH while some lane sees another key, then CLAIM if
+    some lane sees an empty entry, else DONE."""
+    return tl.max(tl.where(asks & (seen != key), tl.where(seen == EMPTY, CLAIM, SEARCH), DONE), 0)
 
 
 @triton.jit
-def publish(table, coord, block_count, drop_count, capacity, slot, x, y, z):
-    """The winner of an empty entry gives it a block, as far as the pool goes. All are scalars.
-    Others may read the block at any time, so an exchange stores it: tl.store has no order."""
-    place = tl.atomic_add(block_count, 1, sem="relaxed")
-    block = tl.where(place < capacity, place, DROPPED)
-    tl.atomic_xchg(table.to(tl.pointer_type(tl.int32)) + 4 * slot + 2, block, sem="relaxed")
-    if place < capacity:
-        tl.store(coord + 3 * place, x)
-        tl.store(coord + 3 * place + 1, y)
-        tl.store(coord + 3 * place + 2, z)
-    else:
-        tl.atomic_add(drop_count, 1, sem="relaxed")
+def leaders_of(slot, lane, wants):
+    """For lanes that want something of a slot, the lowest lane that wants the same; others get
+    themselves."""
+    leader = lane
+    first = tl.min(tl.where(wants, lane, NOBODY), 0)
+    while first < NOBODY:
+        same = wants & (slot == tl.sum(tl.where(lane == first, slot, 0), 0))
+        leader = tl.where(same, first, leader)
+        wants = wants & ~same
+        first = tl.min(tl.where(wants, lane, NOBODY), 0)
+    return leader
+
+
+@triton.jit
+def publish(table, coord, block_count, drop_count, capacity, slot, x, y, z, won):
+    """The winners of empty entries give them blocks, as far as the pool goes. Others may read a
+    block at any time, so an exchange stores it: tl.store has no order."""
+    one = tl.full(won.shape, 1, tl.int32)
+    place = tl.atomic_add(block_count + 0 * one, one, mask=won, sem="relaxed")
+    fits = won & (place < capacity)
+    block = tl.where(fits, place, DROPPED)
+    tl.atomic_xchg(table.to(tl.pointer_type(tl.int32)) + 4 * slot + 2, block, mask=won, sem="relaxed")
+    tl.store(coord + 3 * place, x, mask=fits)
+    tl.store(coord + 3 * place + 1, y, mask=fits)
+    tl.store(coord + 3 * place + 2, z, mask=fits)
+    full = won & (place >= capacity)
+    if any_of(full):
+        tl.atomic_add(drop_count + 0 * one, one.to(tl.uint64), mask=full, sem="relaxed")
     return block
 
 
 @triton.jit
 def find_or_insert(
     table, coord, block_count, drop_count, table_mask, capacity, x, y, z, asks,
-    WITH_BLOCKS: tl.constexpr = False,
+    WITH_BLOCKS: tl.constexpr = False, AGAIN: tl.constexpr = True,
 ):
     """Inserts the blocks of asking lanes that are new. Returns blocks, PENDING where another warp
     has not published one yet, and the slots of their entries; void without WITH_BLOCKS."""
     lane = tl.arange(0, asks.shape[0])
     key = block_key(x, y, z)
     slot = (block_hash(x, y, z) & table_mask).to(tl.int32)
-    left = table_mask + 1
-    block = tl.full(key.shape, DROPPED, tl.int32)
+    left = 2 * (table_mask + 1)  # of an entry there is a look, and a claim that fails
     if WITH_BLOCKS:
-        seen, block = load_entry(table, slot, asks)
+        entry = load_entry(table, slot, asks, EMPTY)
+        seen, rest = tl.split(entry)
+        block = rest.to(tl.int32)
     else:
-        seen = tl.load(table + 2 * slot, mask=asks, other=0)
-    act = next_act(asks, seen, key, lane)
-    while (act < DONE) & (left > 0):
-        # Empty entries: one after the other, each with one scalar compare-and-swap for all lanes.
-        while act < PROBING:
-            here = lane == act
-            bx = tl.sum(tl.where(here, x, 0), 0)
-            by = tl.sum(tl.where(here, y, 0), 0)
-            bz = tl.sum(tl.where(here, z, 0), 0)
-            at = tl.sum(tl.where(here, slot, 0), 0)
-            wanted = block_key(bx, by, bz)
-            old = tl.atomic_cas(table + 2 * at, tl.full((), EMPTY, tl.int64), wanted, sem="relaxed")
-            given = tl.full((), PENDING, tl.int32)
-            if old == EMPTY:
-                given = publish(table, coord, block_count, drop_count, capacity, at, bx, by, bz)
-                old = wanted
-            same = asks & (slot == at)
-            seen = tl.where(same, old, seen)
+        seen = tl.load(table + 2 * slot, mask=asks, other=EMPTY)
+        block = tl.full(key.shape, DROPPED, tl.int32)
+    act = next_act(asks, seen, key)
+    while (act > DONE) & (left > 0):
+        if act == SEARCH:
+            searching = asks & (seen != key) & (seen != EMPTY)
+            slot = tl.where(searching, (slot + 1) & table_mask.to(tl.int32), slot)
             if WITH_BLOCKS:
-                block = tl.where(same, given, block)
-            act = next_act(asks, seen, key, lane)
-        asks = asks & (seen != key)
-        if WITH_BLOCKS:
-            slot = tl.where(asks, (slot + 1) & table_mask.to(tl.int32), slot)
-            fresh, value = load_entry(table, slot, asks)
-            seen = tl.where(asks, fresh, seen)
-            block = tl.where(asks, value, block)
+                fresh, rest = tl.split(load_entry(table, slot, searching, EMPTY))
+                block = tl.where(searching, rest.to(tl.int32), block)
+                seen = tl.where(searching, fresh, seen)
+            else:
+                seen = tl.load(table + 2 * slot, mask=searching, other=seen)
         else:
-            slot = (slot + 1) & table_mask.to(tl.int32)
-            seen = tl.load(table + 2 * slot, mask=asks, other=0)
-        act = next_act(asks, seen, key, lane)
+            empty = asks & (seen == EMPTY)
+            if AGAIN:  # what looks empty may be a stale line of the L1 cache
+                seen = tl.load(table + 2 * slot, mask=empty, other=seen, volatile=True)
+                empty = asks & (seen == EMPTY)
+            if any_of(empty):
+                # One lane for each entry. EMPTY in place of EMPTY is what the others ask for.
+                leader = leaders_of(slot, lane, empty)
+                leads = empty & (leader == lane)
+                old = tl.atomic_cas(
+                    table + 2 * slot, tl.full(key.shape, EMPTY, tl.int64),
+                    tl.where(leads, key, EMPTY), sem="relaxed",
+                )
+                won = leads & (old == EMPTY)
+                given = publish(
+                    table, coord, block_count, drop_count, capacity, slot, x, y, z, won
+                )
+                seen = tl.where(empty, tl.gather(tl.where(won, key, old), leader, 0), seen)
+                if WITH_BLOCKS:
+                    given = tl.gather(tl.where(won, given, PENDING), leader, 0)
+                    block = tl.where(empty, given, block)
+        act = next_act(asks, seen, key)
         left -= 1
     if WITH_BLOCKS:
-        block = tl.where(asks & (seen != key), DROPPED, block)
+        block = tl.where(seen == key, block, DROPPED)
     return block, slot
 
 

@@ -131,10 +131,11 @@ pub struct Pool {
 }
 
 /// A whole entry in one 16-byte load, possibly from a stale L1 line: what it shows as set is final.
+/// The block is the lower half of the second word.
 #[inline(always)]
-unsafe fn load_entry(at: *const Entry) -> (i64, i32) {
-    let (key, block) = unsafe { load_u64x2(at as *const u64) };
-    (key as i64, block as i32)
+unsafe fn load_entry(at: *const Entry) -> (i64, u64) {
+    let (key, rest) = unsafe { load_u64x2(at as *const u64) };
+    (key as i64, rest)
 }
 
 #[inline(always)]
@@ -188,12 +189,12 @@ pub unsafe fn find_or_insert<const EARLY: bool>(
     let mut left = pool.mask.wrapping_add(1); // entries not yet seen
     unsafe {
         while left > 0 {
-            let (mut seen, mut block) = load_entry(pool.table.add(slot as usize));
+            let (mut seen, mut rest) = load_entry(pool.table.add(slot as usize));
             let mut other = (seen != key) & (seen != EMPTY);
             left -= other as u32;
             while other & (left > 0) {
                 slot = (slot + 1) & pool.mask;
-                (seen, block) = load_entry(pool.table.add(slot as usize));
+                (seen, rest) = load_entry(pool.table.add(slot as usize));
                 other = (seen != key) & (seen != EMPTY);
                 left -= other as u32;
             }
@@ -203,6 +204,7 @@ pub unsafe fn find_or_insert<const EARLY: bool>(
             let entry = pool.table.add(slot as usize);
             let word = &raw mut (*entry).key as *mut u64;
             if seen == key {
+                let block = rest as i32;
                 return if block != PENDING { block } else { wait_for_block(&raw const (*entry).block) };
             }
             let old = compare_and_swap_u64(word, EMPTY as u64, key as u64) as i64;
@@ -224,17 +226,14 @@ pub unsafe fn find_or_insert<const EARLY: bool>(
 pub unsafe fn find(table: *const Entry, mask: u32, key: i64, at: (i32, i32, i32)) -> i32 {
     let mut slot = block_hash(at) & mask;
     let mut left = mask; // entries not yet seen, but for this one
-    loop {
-        let (seen, block) = unsafe { load_constant_u64x2(table.add(slot as usize) as *const u64) };
-        if seen == key as u64 {
-            return block as i32;
-        }
-        if seen == EMPTY as u64 || left == 0 {
-            return DROPPED;
-        }
+    let load = |slot: u32| unsafe { load_constant_u64x2(table.add(slot as usize) as *const u64) };
+    let (mut seen, mut block) = load(slot);
+    while (seen != key as u64) & (seen != EMPTY as u64) & (left > 0) {
         slot = (slot + 1) & mask;
+        (seen, block) = load(slot);
         left -= 1;
     }
+    if seen == key as u64 { block as i32 } else { DROPPED }
 }
 
 // ---- the voxels ----
