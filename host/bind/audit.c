@@ -43,7 +43,7 @@ typedef struct context {
   lua_State *L;
   const holder *held;
   const ptx_func *func;
-  int mnemonics, specials, calls, written, read;
+  int mnemonics, specials, calls, written, read, escaped, passed;
 } context;
 
 /* Where the instruction stands, as fields of the table on top. */
@@ -118,13 +118,16 @@ static void count_call(context *c, const ptx_instr *i) {
   }
 }
 
+static void count_symbol(context *c, int table, const char *symbol, const ptx_instr *i) {
+  if (symbol) count_name(c, table, symbol == FLOW_ANY ? "*" : symbol, i);
+}
+
 static void count_variable(context *c, const ptx_instr *i) {
   const char *target = flow_target(i, c->held->values);
-  if (!target) return;
-  bool writes = flow_stores(i), reads = is(i, "ld") || is(i, "atom") || is(i, "ldu");
-  const char *name = target == FLOW_ANY ? "*" : target;
-  if (writes) count_name(c, c->written, name, i);
-  if (reads) count_name(c, c->read, name, i);
+  if (flow_stores(i)) count_symbol(c, c->written, target, i);
+  if (is(i, "ld") || is(i, "atom") || is(i, "ldu")) count_symbol(c, c->read, target, i);
+  bool passes = is(i, "call") || (i->mod_count > 0 && strncmp(i->mods[0], "param", 5) == 0);
+  count_symbol(c, passes ? c->passed : c->escaped, flow_escape(i, c->held->values), i);
 }
 
 static void count_instruction(context *c, const ptx_instr *i) {
@@ -231,6 +234,8 @@ static void push_function(lua_State *L, holder *h, const ptx_func *func) {
   c.calls = new_field(L, top, "calls");
   c.written = new_field(L, top, "written");
   c.read = new_field(L, top, "read");
+  c.escaped = new_field(L, top, "escaped");
+  c.passed = new_field(L, top, "passed");
   for (int k = 0; k < func->instr_count; k++)
     if (func->body[k].opcode && h->reached[k]) count_instruction(&c, &func->body[k]);
   lua_settop(L, top);
@@ -238,6 +243,7 @@ static void push_function(lua_State *L, holder *h, const ptx_func *func) {
   lua_pushboolean(L, func->is_entry);
   lua_setfield(L, -2, "entry");
   pg_lua_set_integer(L, "line", func->line);
+  pg_lua_set_integer(L, "returns", func->ret_count);
   set_parameters(L, func);
   pg_lua_set_integer(L, "local_bytes", local_bytes(func));
 }
@@ -248,7 +254,18 @@ static const char *space_name(ptx_space space) {
   return space == PTX_CONST ? "const" : space == PTX_SHARED ? "shared" : "global";
 }
 
-/* name -> {space, bytes, initialised, line} of module scope and of statics within functions. */
+/* Field `points_to`: names whose addresses stand in the initial values. */
+static void set_pointed(lua_State *L, const ptx_var *v) {
+  lua_createtable(L, v->reloc_count, 0);
+  for (int k = 0; k < v->reloc_count; k++) {
+    lua_pushstring(L, v->relocs[k].symbol);
+    lua_rawseti(L, -2, k + 1);
+  }
+  lua_setfield(L, -2, "points_to");
+}
+
+/* name -> {space, bytes, initialised, line, points_to} of module scope and of statics within
+ * functions. */
 static void set_variables(lua_State *L, int table, const ptx_var *vars, int count) {
   for (int k = 0; k < count; k++) {
     const ptx_var *v = &vars[k];
@@ -261,6 +278,7 @@ static void set_variables(lua_State *L, int table, const ptx_var *vars, int coun
     lua_pushboolean(L, v->init != NULL);
     lua_setfield(L, -2, "initialised");
     pg_lua_set_integer(L, "line", v->line);
+    set_pointed(L, v);
     lua_setfield(L, table, v->name);
   }
 }
@@ -286,13 +304,14 @@ static void push_module(lua_State *L, holder *h) {
 }
 
 /* core.ptx_facts(text, name) -> {version, target, variables = {name -> {space, bytes, initialised,
- * line}}, functions = {name -> {entry, line, parameters, local_bytes, instructions, specials,
- * calls, written, read = {spelling or name -> {count, line, file, file_line}}, tests = list of
- * {of, comparison, constant, value, skips, line, file, file_line}, test_count}}}.
- * `value` is the expression that is compared, where it is known: {op, bits, signed, name or
- * constant or operands}. Instructions that control cannot come to are left out. "*": a call, or an
- * address, of which it is not known where it goes. Raises "syntax" with a place, "out_of_memory".
- */
+ * line, points_to = names}}, functions = {name -> {entry, line, returns, local_bytes, parameters =
+ * names, instructions, specials, calls, written, read, escaped, passed = {spelling or name ->
+ * {count, line, file, file_line}}, tests = list of {of, comparison, constant, value, skips, line,
+ * file, file_line}, test_count}}}. `escaped` and `passed`: variables whose addresses are stored,
+ * and given to functions. `value`: the expression that is compared, where it is known: {op, bits,
+ * signed, name or constant or operands}. Instructions that control cannot come to are left out.
+ * "*": a call, or an address, of which it is not known where it goes. Raises "syntax" with a place,
+ * "out_of_memory". */
 static int core_ptx_facts(lua_State *L) {
   size_t bytes;
   const char *text = pg_lua_check_string(L, 1, &bytes);

@@ -109,11 +109,13 @@ static flow_value of_copy(const ptx_instr *i, const flow_value *values) {
 static flow_value value_of(const ptx_func *func, const ptx_instr *i, const flow_value *values) {
   const char *parameter = flow_parameter(func, i);
   if (parameter) return (flow_value){.depends = FLOW_SIZE, .of = parameter};
-  if (is_opaque(i)) return (flow_value){.depends = FLOW_VARIES};
+  bool lanes = strcmp(i->opcode, "shfl") == 0; /* which hands on the same register */
+  if (is_opaque(i) && !lanes) return (flow_value){.depends = FLOW_VARIES};
   flow_value copy = is_copy(i) ? of_copy(i, values) : (flow_value){0};
   sources s = {.func = func, .values = values, .sum = copy};
   lower_registers(i, add_register, &s);
   for (int k = 1; k < i->operand_count; k++) add_operand(&s, &i->operands[k]);
+  if (lanes) s.sum.depends |= FLOW_VARIES;
   return s.sum;
 }
 
@@ -201,4 +203,24 @@ const char *flow_target(const ptx_instr *i, const flow_value *values) {
     if (base->kind == PTX_OP_REG) join_symbol(&target, values[base->reg].symbol);
   }
   return target;
+}
+
+static void join_symbols(const ptx_operand *o, const flow_value *values, const char **into) {
+  if (o->kind == PTX_OP_ADDRESS) return;
+  if (o->kind == PTX_OP_REG) join_symbol(into, values[o->reg].symbol);
+  for (int k = 0; k < o->count; k++) join_symbols(&o->items[k], values, into);
+}
+
+const char *flow_escape(const ptx_instr *i, const flow_value *values) {
+  static const char *const opcodes[] = {"st", "atom", "red", "call"};
+  const char *symbol = NULL;
+  bool hands_on = false;
+  for (size_t k = 0; k < sizeof opcodes / sizeof *opcodes; k++)
+    hands_on |= strcmp(i->opcode, opcodes[k]) == 0;
+  for (int k = 0; hands_on && k < i->operand_count; k++) {
+    const ptx_operand *o = &i->operands[k];
+    join_symbols(o, values, &symbol);
+    if (o->kind == PTX_OP_SYMBOL && strcmp(i->opcode, "call")) join_symbol(&symbol, o->name);
+  }
+  return symbol;
 }

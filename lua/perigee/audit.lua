@@ -38,7 +38,7 @@ local TOLD = {
   { "event_counter", "suspicious", "reads or triggers counters of events" },
   { "placement", "note", "reads where it runs" },
   { "print", "note", "prints" },
-  { "allocate", "note", "allocates memory on the device" },
+  { "allocate", "suspicious", "allocates memory on the device, which outlives a launch" },
 }
 
 --- What a reader should know of kernels.
@@ -51,7 +51,7 @@ function audit.findings(found, worlds, names)
   local state = found.facts.global_state
   if state then
     list[1] = finding("global_state", "suspicious", ("writes %s, which outlives a launch"):format(
-      variables(found.globals)), state.where)
+      variables(found.state)), state.where)
   end
   for _, told in ipairs(TOLD) do
     local fact = found.facts[told[1]]

@@ -186,7 +186,7 @@ facts.LIST = {
   { "child_launch", "launches kernels itself" },
   { "indirect_call", "calls functions by address" },
   { "constant_table", "reads a table with initial values" },
-  { "global_state", "writes a variable of the module, which outlives the launch" },
+  { "global_state", "writes variables of the module, which outlive the launch" },
   { "size_branch", "compares a parameter with a large constant" },
 }
 
@@ -260,18 +260,41 @@ local function is_string(name)
   return name:find("^%$str") or name:find("^%.str") or name:find("^__assert")
 end
 
--- Variables of the module that a function writes, and tables that it reads.
-local function add_variables(set, fn, variables)
-  for name, at in pairs(fn.written) do
+-- Functions that only read what they are given.
+local READERS = { vprintf = true, __assertfail = true, malloc = true, free = true }
+
+local function passes_to_readers(fn)
+  for name in pairs(fn.calls) do
+    if not READERS[name] then return false end
+  end
+  return fn.returns == 0
+end
+
+-- A variable of the module that a kernel writes, or whose address goes where it cannot be followed.
+local function add_written(set, found, variables, escapes)
+  for name, at in pairs(found) do
     local variable = variables[name]
-    if name == "*" or (variable and variable.space == "global") then
-      set:add("global_state", at, name)
-      set.globals[name] = variable and variable.bytes or 0
+    if (name == "*" and set.has_globals) or (variable and variable.space == "global") then
+      set.is_written = true
+      if not (escapes and is_string(name)) then
+        set:add("global_state", at, name)
+        set.state[name] = variable and variable.bytes or 0
+      end
     end
   end
+end
+
+-- Variables of the module that a function writes, and tables that it reads.
+local function add_variables(set, fn, variables)
+  add_written(set, fn.written, variables, false)
+  add_written(set, fn.escaped, variables, true)
+  if not passes_to_readers(fn) then add_written(set, fn.passed, variables, true) end
   for name, at in pairs(fn.read) do
     local variable = variables[name]
-    if variable and variable.initialised and not is_string(name) and not set.globals[name] then
+    for _, target in ipairs(variable and variable.points_to or {}) do
+      add_written(set, { [target] = at }, variables, true)
+    end
+    if variable and variable.initialised and not is_string(name) and not set.state[name] then
       set:add("constant_table", at, name)
       set.tables[name] = variable.bytes
     end
@@ -335,17 +358,25 @@ end
 -- @tparam table module what `read` returned
 -- @tparam table kernels their names
 -- @treturn table {facts = name -> {count = instructions in the text, where = place of the first,
---   text = its spelling or the name of what it uses}, globals = variable that is written ->
---   bytes, tables = table that is read -> bytes, tests = list of comparisons of sizes, see
---   core.ptx_facts and perigee.audit_sizes, test_count}
+--   text = its spelling or the name of what it uses}, state = variable that is written -> bytes,
+--   globals = all variables of the module -> bytes where one is written, for an index may lead from
+--   one to the next; tables = table that is read -> bytes, tests = list of comparisons of sizes,
+--   see core.ptx_facts and perigee.audit_sizes, test_count}
 function facts.of(module, kernels)
-  local set = setmetatable({ list = {}, globals = {}, tables = {}, tests = {}, test_count = 0,
-    shown = module.shown }, Set)
+  local all, has_globals = {}, false
+  for name, variable in pairs(module.variables) do
+    if variable.space == "global" then
+      all[name] = variable.bytes
+      has_globals = has_globals or not is_string(name)
+    end
+  end
+  local set = setmetatable({ list = {}, state = {}, tables = {}, tests = {}, test_count = 0,
+    shown = module.shown, has_globals = has_globals }, Set)
   for _, fn in ipairs(reached(module, kernels)) do add_function(set, fn, module.variables) end
   for _, fact in pairs(set.list) do fact.line = nil end
   table.sort(set.tests, function(a, b) return a.line < b.line end)
-  return { facts = set.list, globals = set.globals, tables = set.tables, tests = set.tests,
-    test_count = set.test_count }
+  return { facts = set.list, state = set.state, globals = set.is_written and all or {},
+    tables = set.tables, tests = set.tests, test_count = set.test_count }
 end
 
 -- ---- contracts ----

@@ -6,24 +6,11 @@ local globals = {}
 
 local MOST = 256 -- what a runner keeps
 
--- A write through an address that nobody can follow may go to any variable.
-local function written(arm)
-  local found = arm.audit and arm.audit.globals or {}
-  if not found["*"] then return found end
-  local all = {}
-  for name, variable in pairs(arm.built.audit.variables) do
-    if variable.space == "global" then all[name] = true end
-  end
-  return all
-end
-
---- Names of the variables that the kernels of an arm's plan write, sorted.
+--- Names of the variables that the kernels of an arm's plan may write, sorted.
 -- @tparam table arm of perigee.judge, after its audit
 function globals.names(arm)
   local names = {}
-  for name in pairs(written(arm)) do
-    if name ~= "*" then names[#names + 1] = name end
-  end
+  for name in pairs(arm.audit and arm.audit.globals or {}) do names[#names + 1] = name end
   table.sort(names)
   return table.move(names, 1, math.min(#names, MOST), 1, {})
 end

@@ -189,6 +189,39 @@ function TestFacts:test_kernels_and_what_they_call()
   lu.assertNotNil(both.block_barrier)
 end
 
+-- Ways to write a variable of the module: the names that are said to be written.
+local WRITES = {
+  { "st.global.u32 [memo+4], 1;", "memo" },
+  { "mov.u64 %d1, memo; add.s64 %d2, %d1, %o; atom.exch.b32 %r1, [%d2], 1;", "memo" },
+  { "mov.u64 %d1, memo; st.global.u64 [%o], %d1;", "memo" }, -- for another launch to follow
+  { "mov.u64 %d1, memo; st.shared.u64 [sh], %d1;", "memo" },
+  { "mov.u64 %d1, memo; mov.b64 {%r1, %r2}, %d1; shfl.sync.idx.b32 %r3, %r1, 0, 31, -1; "
+    .. "mov.b64 %d2, {%r3, %r2}; st.u32 [%d2], 1;", "memo" },
+  { "mov.u64 %d1, memo; { .param .b64 p; st.param.b64 [p], %d1; call put, (p); }", "memo" },
+  { "mov.u64 %d1, memo; mov.u64 %d2, table; selp.b64 %d3, %d1, %d2, %p1; st.u32 [%d3], 1;", "*" },
+  { "ld.global.u64 %d1, [pointer]; st.global.u32 [%d1], 1;", "memo" },
+  { "mov.u64 %d1, memo; ld.global.u32 %n1, [%d1]; st.global.u32 [%o], %n1;", "" },
+  { "mov.u64 %d1, sh; st.shared.u64 [sh], %d1;", "" },
+  { "mov.u64 %d1, $str; { .param .b64 f; .param .b64 a; .param .b32 r; st.param.b64 [f], %d1; "
+    .. "call.uni (r), vprintf, (f, a); }", "" },
+}
+
+function TestFacts:test_variables_of_the_module_that_are_written()
+  for _, case in ipairs(WRITES) do
+    local read = module(".global .u64 pointer = generic(memo);\n.global .b8 $str[4] = {37, 100};\n"
+      .. ".func put(.param .b64 p) { .reg .u64 %d; ld.param.u64 %d, [p]; st.u32 [%d], 1; ret; }\n"
+      .. ".entry k(.param .u64 out, .param .u32 n) {\n" .. REGS .. case[1] .. "\nret; }")
+    lu.assertNil(read.unreadable)
+    local found, list = facts.of(read, { "k" }), {}
+    for name in pairs(found.state) do list[#list + 1] = name end
+    lu.assertEquals(table.concat(list, " "), case[2], case[1])
+    lu.assertEquals(found.facts.global_state ~= nil, case[2] ~= "", case[1])
+    -- From one variable an index leads to the next: all are given back their values.
+    lu.assertEquals(found.globals, case[2] == "" and {} or { memo = 256, table = 16, pointer = 8,
+      ["$str"] = 4 }, case[1])
+  end
+end
+
 function TestFacts:test_functions_that_call_each_other_end()
   local read = module([[
 .func second();
@@ -295,7 +328,7 @@ function TestFindings:test_what_is_suspicious_and_what_is_a_note()
     ["discard.global.L2 [%o], 128;"] = "suspicious cache_policy",
     ["pmevent 1;"] = "suspicious event_counter",
     ["mov.u32 %n1, %smid;"] = "note placement",
-    ["{ .param .b64 f; .param .b64 r; call.uni (r), malloc, (f); }"] = "note allocate",
+    ["{ .param .b64 f; .param .b64 r; call.uni (r), malloc, (f); }"] = "suspicious allocate",
   } do
     local found = one(body)
     lu.assertEquals(found.severity .. " " .. found.kind, want)
