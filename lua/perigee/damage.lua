@@ -1,6 +1,7 @@
 --- Damaged answers: what a validator must reject. Each damage changes one buffer of a right answer
--- in a way that cheats and mistakes do: zeros, NaN, a constant, a copy of an input, a part that was
--- not written, one wrong element. Tests prove tasks and validators with it.
+-- in a way that cheats and mistakes do: zeros, ones, NaN, a constant, a copy of an input, the
+-- answer to other inputs, a part that was not written, one wrong element. Tests prove tasks and
+-- validators with it.
 -- @module perigee.damage
 
 local core = require "perigee.core"
@@ -76,6 +77,7 @@ end
 -- name -> function(array) -> damaged array, or nil where it does not apply.
 local KINDS = {
   { "zeros", function(a) return copy(a):fill_bytes(0) end },
+  { "ones", function(a) return not a.struct and copy(a):fill(1) or nil end },
   { "all bits set", function(a) return a.dtype ~= "bool" and copy(a):fill_bytes(0xFF) or nil end },
   { "NaN", function(a) return FLOATS[a.dtype] and copy(a):fill(0 / 0) or nil end },
   { "a constant", function(a)
@@ -101,10 +103,13 @@ local KINDS = {
   { "one element infinite", function(a) return one_value(a, a.count // 3, math.huge) end },
 }
 
+local PREVIOUS = "the answer to other inputs"
+
 --- The names of all kinds of damage; copies of inputs are called "a copy of NAME".
 function damage.kinds()
   local names = {}
   for i, kind in ipairs(KINDS) do names[i] = kind[1] end
+  names[#names + 1] = PREVIOUS
   return names
 end
 
@@ -124,8 +129,9 @@ end
 -- @tparam table one a case of perigee.case
 -- @tparam table arrays name -> array: a right answer, as it would come back from a run
 -- @tparam[opt] table only set of names: buffers to damage
+-- @tparam[opt] table previous name -> array: what is right for another seed
 -- @treturn table list of {kind, buffer, arrays}
-function damage.versions(one, arrays, only)
+function damage.versions(one, arrays, only, previous)
   local list = {}
   local function add(kind, name, array)
     if differs(arrays[name], array) then
@@ -136,6 +142,8 @@ function damage.versions(one, arrays, only)
     local right = arrays[buffer.name]
     if right and right.count > 0 and (not only or only[buffer.name]) then
       for _, kind in ipairs(KINDS) do add(kind[1], buffer.name, kind[2](right)) end
+      local old = previous and previous[buffer.name]
+      if old and old.nbytes == right.nbytes then add(PREVIOUS, buffer.name, old) end
       for _, other in ipairs(one.list) do
         if other.role == "input" then
           add("a copy of " .. other.name, buffer.name, copy_of(right, one.io[other.name]))
@@ -166,12 +174,13 @@ end
 -- @tparam table task
 -- @tparam table p resolved parameters
 -- @tparam[opt] string name of the implementation; default: the first
+-- @tparam[opt] integer number of the seed, from 0
 -- @treturn table,table the case and the arrays that came back
 -- @raise "invalid" with the reason when it failed
-function damage.answer(session, task, p, name)
+function damage.answer(session, task, p, name, number)
   local declared = task:select_impls(name and { name })[1]
   local arm = { impl = impl.resolve(task, declared, p), p = p, kind = "run" }
-  session:build({ arm }, function() arm.case = case.make(task, p, session:seed_of(0)) end)
+  session:build({ arm }, function() arm.case = case.make(task, p, session:seed_of(number or 0)) end)
   local failure, arrays = arm.failure, nil
   if not failure then failure, arrays = session:run_case(arm, 1, true) end
   local copies = {}
@@ -188,12 +197,14 @@ end
 -- @tparam[opt] table arrays a right answer; default: damage.right(one)
 -- @tparam[opt] table except set of kinds that the contract accepts (kind = true, or
 --   "kind of buffer" = true)
+-- @tparam[opt] table previous what is right for another seed
 -- @treturn table {right = verdict of the right answer as validate.run returns it, tried = number,
 --   accepted = list of "zeros of y": damage that passed}
-function damage.prove(one, arrays, except)
+function damage.prove(one, arrays, except, previous)
   arrays = arrays or damage.right(one)
   local result = { right = validate.run(one, arrays, damage.POISON), tried = 0, accepted = {} }
-  for _, version in ipairs(damage.versions(one, arrays, result.right.seen)) do
+  for _, version in ipairs(damage.versions(one, arrays, result.right.seen,
+    previous)) do
     local label = version.kind .. " of " .. version.buffer
     if not (except and (except[version.kind] or except[label])) then
       result.tried = result.tried + 1

@@ -18,6 +18,7 @@ local pattern = require "perigee.pattern"
 local plan = require "perigee.plan"
 local pool = require "perigee.pool"
 local record = require "perigee.record"
+local repeats = require "perigee.repeats"
 local second = require "perigee.second"
 local timing = require "perigee.timing"
 local validate = require "perigee.validate"
@@ -292,9 +293,11 @@ function Session:dump_case(arm, failure, arrays)
     arrays = arrays, device = self.spec, seed = self.seed })
 end
 
--- Run one case and judge it. Returns a failure or nil.
+-- Run one case and judge it. Returns a failure or nil. `small`: the schedule repeats; "twice": and
+-- the case is run again.
 function Session:verify(arm, sets, small)
   local failure, arrays = self:run_case(arm, sets, small)
+  if small == "twice" and not failure then failure = self:run_again(arm, arrays) end
   if failure then self:dump_case(arm, failure, arrays) end
   return failure
 end
@@ -323,6 +326,15 @@ function Session:run_version(arm, number)
   local arrays, stopped = run_once(arm, number - 1, poison, self.lines)
   if not arrays then return show_contract(arm, stopped) end
   return self:judge(arm, number, arrays, poison), arrays
+end
+
+-- The same case once more, where it is a small one: the bits should be the same, whatever the
+-- poison and the schedule.
+function Session:run_again(arm, arrays)
+  return repeats.again(arm, arrays, function()
+    if arm.schedule then arm.schedule.seed = arm.schedule.seed ~ 0x5555 end
+    return run_once(arm, 0, timing.poison())
+  end)
 end
 
 -- What was judged right for this very case and has the same bits: a case that is run with many
@@ -583,7 +595,8 @@ function Session:check_one(arm, task, index, number, set)
   arm.case = self:check_case(task, index, number, set)
   local where = at(arm.case, ("inputs %d of %d"):format(number, judge.CHECK_SEEDS), "sim")
   self.progress("checking " .. where)
-  local failure = self:verify(arm, 1, true)
+  local twice = number == 1 and index == params.check_count(task.params, set)
+  local failure = self:verify(arm, 1, twice and "twice" or true)
   return failure, failure and of_case(failure) and where or nil
 end
 

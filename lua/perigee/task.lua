@@ -24,7 +24,7 @@ local FIELDS = {
   reference = "function",
   validate = "table function string", time = "function table", work = "function", impls = "table",
   facts = "function table", allow_empty = "boolean", varies = "boolean",
-  own_layout = "boolean table",
+  deterministic = "boolean", own_layout = "boolean table",
   require = "table function", forbid = "table function",
 }
 local REQUIRED = { "name", "kernel", "launch", "reference" }

@@ -21,6 +21,7 @@ independence of neighbours. To write them takes 4 bytes a number.]],
   kernel = "void normal(const unsigned long long* seed, float* y, int n)",
   launch = function(p) return { grid = (p.n + 255) // 256, block = 256 } end,
   reference = function() return {} end, -- no two generators agree
+  deterministic = true,
   validate = { "distribution", of = "y", dist = "normal" },
   varies = true,
   work = function(p) return { bytes = 4 * p.n, items = p.n } end,
