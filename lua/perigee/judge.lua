@@ -595,7 +595,7 @@ function Session:check_one(arm, task, index, number, set)
   arm.case = self:check_case(task, index, number, set)
   local where = at(arm.case, ("inputs %d of %d"):format(number, judge.CHECK_SEEDS), "sim")
   self.progress("checking " .. where)
-  local twice = number == 1 and index == params.check_count(task.params, set)
+  local twice = number == judge.CHECK_SEEDS and index == params.check_count(task.params, set)
   local failure = self:verify(arm, 1, twice and "twice" or true)
   return failure, failure and of_case(failure) and where or nil
 end
