@@ -130,8 +130,8 @@ void pg_confine_runner(bool simulator, char names[PG_SANDBOX_MAX]) {
     allow(&l, driver_files, PG_MAY_READ);
     allow(&l, libraries, PG_MAY_READ);
     allow_listed(&l, getenv("LD_LIBRARY_PATH"), PG_MAY_READ);
+    pg_landlock_allow(&l, "/proc/self/task", PG_MAY_CHANGE); /* the names of its threads */
   }
-  if (!simulator) pg_landlock_allow(&l, "/proc/self/task", PG_MAY_DRIVE); /* names of threads */
   enforce(&l, simulator ? PG_SECCOMP_ALONE : PG_SECCOMP_DRIVER, names);
 }
 

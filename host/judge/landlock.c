@@ -69,6 +69,7 @@ static uint64_t rights(unsigned access) {
   if (access & PG_MAY_READ) all |= READ_FILE | READ_DIR;
   if (access & PG_MAY_EXECUTE) all |= EXECUTE;
   if (access & PG_MAY_DRIVE) all |= READ_FILE | WRITE_FILE | IOCTL_DEV;
+  if (access & PG_MAY_CHANGE) all |= READ_FILE | WRITE_FILE | TRUNCATE;
   if (access & PG_MAY_ADD)
     all |= READ_DIR | WRITE_FILE | TRUNCATE | MAKE_REG | MAKE_DIR | REMOVE_FILE;
   if (access & PG_MAY_WRITE)

@@ -12,7 +12,8 @@ enum {
   PG_MAY_EXECUTE = 2, /* programs */
   PG_MAY_WRITE = 4,   /* change, make, remove and rename */
   PG_MAY_DRIVE = 8,   /* device nodes: read, write, ioctl */
-  PG_MAY_ADD = 16     /* make, write, list and remove files, but read none */
+  PG_MAY_ADD = 16,    /* make, write, list and remove files, but read none */
+  PG_MAY_CHANGE = 32  /* what is there: read, write, empty */
 };
 
 typedef struct pg_landlock {

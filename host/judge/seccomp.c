@@ -17,8 +17,8 @@ enum { FCHMODAT2 = 452 };
 
 static const int denied[] = {
     /* connections; what comes by the inherited socket needs none of these */
-    SCMP_SYS(connect), SCMP_SYS(io_uring_setup), SCMP_SYS(io_uring_enter),
-    SCMP_SYS(io_uring_register),
+    SCMP_SYS(connect), SCMP_SYS(accept), SCMP_SYS(accept4), SCMP_SYS(io_uring_setup),
+    SCMP_SYS(io_uring_enter), SCMP_SYS(io_uring_register),
 /* other processes */
 #ifndef __SANITIZE_ADDRESS__ /* whose search for leaks needs a tracer */
     SCMP_SYS(ptrace),
@@ -52,8 +52,7 @@ static const int denied[] = {
     SCMP_SYS(setdomainname), SCMP_SYS(vhangup), SCMP_SYS(iopl), SCMP_SYS(ioperm),
     SCMP_SYS(modify_ldt)};
 
-static const int listening[] = {SCMP_SYS(bind), SCMP_SYS(listen), SCMP_SYS(accept),
-                                SCMP_SYS(accept4)};
+static const int listening[] = {SCMP_SYS(bind), SCMP_SYS(listen)};
 
 static const int programs[] = {SCMP_SYS(execve), SCMP_SYS(execveat), SCMP_SYS(fork),
                                SCMP_SYS(vfork)};
@@ -79,10 +78,16 @@ static bool deny_flag(scmp_filter_ctx filter, int call, uint64_t flag, bool set)
   return deny_when(filter, call, SCMP_A0(SCMP_CMP_MASKED_EQ, flag, set ? flag : 0));
 }
 
-/* A driver makes a local socket that others could connect to; it connects to none. */
+/* A driver makes a local socket that others could connect to, of a kind that sends nothing without
+ * a connection, and accepts none. */
 static bool limit_sockets(scmp_filter_ctx filter, pg_seccomp_kind kind) {
+  enum { SOCKET_TYPE = 15 }; /* without its flags */
   if (kind == PG_SECCOMP_DRIVER)
-    return deny_when(filter, SCMP_SYS(socket), SCMP_A0(SCMP_CMP_NE, AF_UNIX));
+    return deny_when(filter, SCMP_SYS(socket), SCMP_A0(SCMP_CMP_NE, AF_UNIX)) &&
+           deny_when(filter, SCMP_SYS(socket),
+                     SCMP_A1(SCMP_CMP_MASKED_EQ, SOCKET_TYPE, SOCK_STREAM)) &&
+           deny_when(filter, SCMP_SYS(socket),
+                     SCMP_A1(SCMP_CMP_MASKED_EQ, SOCKET_TYPE, SOCK_DGRAM));
   return seccomp_rule_add(filter, SCMP_ACT_ERRNO(EPERM), SCMP_SYS(socket), 0) == 0;
 }
 
