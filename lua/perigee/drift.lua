@@ -10,16 +10,10 @@
 
 local core = require "perigee.core"
 local comparison = require "perigee.comparison"
+local facts = require "perigee.facts"
 local params = require "perigee.params"
 
 local drift = {}
-
---- Facts whose loss is told.
-drift.TECHNIQUES = {
-  "tensor_core", "mma_f16", "mma_bf16", "mma_tf32", "mma_f64", "mma_f8", "mma_s8", "mma_s4",
-  "mma_b1", "dp4a", "dp2a", "vector_access", "shared_memory", "async_copy", "bulk_copy",
-  "tensor_map", "ldmatrix", "shuffle", "redux", "mbarrier", "cluster",
-}
 
 local CLEARLY = 1.1 -- the naive implementation costs so much more than the best, or says nothing
 local AS_NAIVE = 0.8 -- of naive's cost: a first success that gained less has gained nothing
@@ -29,13 +23,13 @@ local ALIKE = 1.05 -- costs within this factor are the same
 
 local function techniques_of(rec)
   local found, set = rec.audit and rec.audit.facts or {}, {}
-  for _, name in ipairs(drift.TECHNIQUES) do set[name] = found[name] ~= nil or nil end
+  for _, name in ipairs(facts.TECHNIQUES) do set[name] = found[name] ~= nil or nil end
   return set
 end
 
 local function without(set, other)
   local list = {}
-  for _, name in ipairs(drift.TECHNIQUES) do
+  for _, name in ipairs(facts.TECHNIQUES) do
     if set[name] and not other[name] then list[#list + 1] = name end
   end
   return list

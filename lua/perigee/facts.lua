@@ -169,6 +169,7 @@ facts.LIST = {
   end },
   { "fence", "orders memory by a fence", op("fence", "membar") },
   { "sleep", "sleeps", op "nanosleep" },
+  { "dependent_launch", "lets the next kernel start before its end", op "griddepcontrol" },
   { "prefetch", "fetches ahead into caches", op("prefetch", "prefetchu") },
   { "cache_hint", "says what caches should keep for the moment", function(i)
     return HINTED[i.op] and any(i, HINTS)
@@ -188,6 +189,13 @@ facts.LIST = {
   { "constant_table", "reads a table with initial values" },
   { "global_state", "writes variables of the module, which outlive the launch" },
   { "size_branch", "compares a parameter with a large constant" },
+}
+
+--- Facts that say how a kernel is made: reports show them, and their loss is drift.
+facts.TECHNIQUES = {
+  "tensor_core", "mma_f16", "mma_bf16", "mma_tf32", "mma_f64", "mma_f8", "mma_s8", "mma_s4",
+  "mma_b1", "dp4a", "dp2a", "vector_access", "shared_memory", "async_copy", "bulk_copy",
+  "tensor_map", "ldmatrix", "shuffle", "redux", "mbarrier", "cluster",
 }
 
 facts.NAMES = {}

@@ -5,6 +5,7 @@
 local core = require "perigee.core"
 local columns = require "perigee.columns"
 local explain = require "perigee.explain"
+local facts = require "perigee.facts"
 local params = require "perigee.params"
 local units = require "perigee.units"
 
@@ -336,6 +337,17 @@ local function time_lines(rec, add)
   add("export", export_line(rec))
 end
 
+-- How the kernels are made, as the audit saw it.
+local function add_techniques(rec, add)
+  local found, names = rec.audit and rec.audit.facts or {}, {}
+  for _, name in ipairs(facts.TECHNIQUES) do
+    if found[name] then names[#names + 1] = name:gsub("_", " ") end
+  end
+  for i, line in ipairs(columns.wrap(table.concat(names, ", "), WIDTH)) do
+    add(i == 1 and "uses" or "", line)
+  end
+end
+
 --- Report of one checked candidate.
 -- @tparam table rec
 -- @tparam table task
@@ -364,6 +376,7 @@ function report.check(rec, task, out)
   end
   add("compiled", compile_line(rec))
   for _, kernel in ipairs(rec.kernels or {}) do add("kernel", kernel_line(kernel)) end
+  add_techniques(rec, add)
   for _, name in ipairs(params.names(rec.facts or {})) do add(name, fact_text(rec.facts[name])) end
   time_lines(rec, add)
   add("seed", tostring(rec.seed))

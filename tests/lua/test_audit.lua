@@ -107,6 +107,7 @@ local CASES = {
   { "mov.u64 %d1, %globaltimer;", "clock" },
   { "mov.u32 %n1, %smid; mov.u32 %n2, %laneid;", "placement" },
   { "nanosleep.u32 100;", "sleep" },
+  { "griddepcontrol.wait;", "dependent_launch" },
   { "@%p1 trap;", "trap" },
   { "{ .param .b64 f; .param .b64 a; .param .b32 r; call.uni (r), vprintf, (f, a); }", "print" },
   { "{ .param .b64 f; .param .b64 r; call.uni (r), malloc, (f); }", "allocate" },
@@ -377,6 +378,14 @@ function TestJudged:test_the_size_that_a_gpu_would_time_is_known_on_the_simulato
   lu.assertEquals(rec.findings[1].kind, "size_branch")
   lu.assertEquals(lines[2], ("  suspicious: branches on n == %d, the timed size: one way from "
     .. "there nothing is stored (candidate.cu:3)"):format(SAXPY.params.n.default))
+end
+
+function TestJudged:test_a_report_says_how_a_kernel_is_made()
+  local lines = {}
+  local function out(line) lines[#lines + 1] = line end
+  check("__shared__ float s[256]; s[threadIdx.x] = a; __syncthreads(); "
+    .. "a = __shfl_sync(~0u, s[threadIdx.x], 0);", { out = out })
+  lu.assertStrContains(table.concat(lines, "\n"), "\n  uses       shared memory, shuffle\n")
 end
 
 function TestJudged:test_what_is_computed_from_the_size_is_worked_out()
