@@ -19,6 +19,7 @@ local plan = require "perigee.plan"
 local pool = require "perigee.pool"
 local record = require "perigee.record"
 local repeats = require "perigee.repeats"
+local scratch = require "perigee.scratch"
 local second = require "perigee.second"
 local timing = require "perigee.timing"
 local validate = require "perigee.validate"
@@ -253,7 +254,7 @@ function Session:make_buffers(arm, list, sets)
     end
   end
   local _, failure = arm.runner:setup(list, math.max(sets, #others + 1), others)
-  return failure
+  return failure and scratch.to_blame(list, self:device().memory_bytes, failure)
 end
 
 -- Run the plan once. Returns the arrays that came back, or nil and a failure.

@@ -88,6 +88,21 @@ function Runner:request(request, deadline)
   return nil, failure
 end
 
+local LARGE = 1 << 30 -- bytes of a variable that no machine is to blame for
+
+-- A module whose variables have no room: the candidate's fault when one of them is that large.
+local function too_large(ptx, failure)
+  if failure.verdict ~= "environment" then return failure end
+  for extent in ptx:gmatch("%[(%d+)%]") do
+    if (tonumber(extent) or 0) >= LARGE then
+      failure.verdict = "launch_error"
+      failure.reason = "its variables are too large: " .. failure.reason
+      return failure
+    end
+  end
+  return failure
+end
+
 --- Load PTX, replacing the module before.
 -- @tparam string ptx
 -- @tparam string name for messages
@@ -100,7 +115,7 @@ function Runner:load(ptx, name, variables)
     if failure.verdict == "launch_error" and not failure.findings[1] then
       failure.verdict = "compile_error"
     end
-    return nil, failure
+    return nil, too_large(ptx, failure)
   end
   return reply.kernels
 end

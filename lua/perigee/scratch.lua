@@ -145,4 +145,22 @@ function scratch.set_bytes(list)
   return bytes
 end
 
+--- Whose fault it is that buffers do not fit: the machine's, or, when only scratch is too much for
+-- the device, the candidate's.
+-- @tparam table list buffers
+-- @tparam[opt] integer memory bytes of the device
+-- @tparam table failure
+-- @treturn table a failure
+function scratch.to_blame(list, memory, failure)
+  local own, others = 0, 0
+  for _, buffer in ipairs(list) do
+    if buffer.scratch then own = own + buffer.bytes else others = others + buffer.bytes end
+  end
+  local fits = not memory or memory == 0 or own <= memory or others > memory
+  if failure.verdict ~= "environment" or fits then return failure end
+  failure.verdict = "launch_error"
+  failure.reason = ("scratch of %d bytes; the device has %d"):format(own, memory)
+  return failure
+end
+
 return scratch

@@ -1,8 +1,3 @@
-extern "C" __global__ void keep(const unsigned long long* keys, unsigned long long* copy, int n) {
-  int i = blockIdx.x * blockDim.x + threadIdx.x;
-  if (i < n) copy[i] = keys[i];
-}
-
 extern "C" __global__ void late(const unsigned long long* copy, unsigned long long* table, int n,
                                 unsigned slots) {
   int i = blockIdx.x * blockDim.x + threadIdx.x;

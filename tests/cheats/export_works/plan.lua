@@ -5,8 +5,7 @@
 -- device: clock
 return {
   scratch = { copy = { dtype = "u64", n = "n" } },
-  kernel = "keep",
-  launch = { kernel = "keep", grid = "ceil_div(n, 256)", block = 256, args = { "keys", "copy", "n" } },
+  launch = { { copy = { "copy", "keys" } } },
   export = { kernel = "late", grid = "ceil_div(n, 256)", block = 256,
     args = { "copy", "table", "n", "slots" } },
 }
