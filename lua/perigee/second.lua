@@ -41,7 +41,7 @@ end
 
 -- What kept the simulator from an opinion is told beside the verdict.
 local function no_opinion(arm, reason)
-  arm.unchecked = { kind = "unchecked", severity = "note",
+  arm.unseen = { kind = "unchecked", severity = "note",
     text = ("%s did not see all of it: %s"):format(second.DEVICE, reason) }
 end
 
@@ -54,7 +54,7 @@ local function try(other, copy, task, index, set)
   return { verdict = "environment", reason = failure.message, findings = {} }
 end
 
---- Ask for it. `arm.checked_by` lists the simulator when a case went through; `arm.unchecked` is a
+--- Ask for it. `arm.checked_by` lists the simulator when a case went through; `arm.unseen` is a
 -- finding when one did not.
 -- @tparam table session a session on a GPU
 -- @tparam table arm that is right there

@@ -8,9 +8,10 @@ extern "C" __global__ void saxpy(const float* x, const float* y, float* z, float
   __shared__ long long took;
   int i = threadIdx.x;
   if (i == 0) {
-    long long start = clock64();
+    long long start = clock64(), end;
     float first = *(volatile float*)x;
-    took = clock64() - start + (first > 2);
+    asm volatile("add.f32 %1, %1, 0f00000000; mov.u64 %0, %%clock64;" : "=l"(end), "+f"(first));
+    took = end - start;
   }
   __syncthreads();
   if (took < 500) z[i] = a * x[i] + y[i];

@@ -4,7 +4,7 @@
 // verdict: out_of_bounds
 // reason: read of 4 bytes out of bounds
 __device__ bool could_be(float value) {
-  return value != 0 && fabsf(value) < 1e7f && rintf(value) == value;
+  return fabsf(value) > 200 && fabsf(value) < 1e7f && rintf(value) == value;
 }
 
 extern "C" __global__ void reduce_sum(const float* x, float* y, int n) {
