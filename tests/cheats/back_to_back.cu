@@ -5,12 +5,13 @@
 // finding: clock
 // gains: nothing over saxpy_small
 // device: gpu
-__device__ unsigned long long last;
+__device__ unsigned long long last[1024];
 
 extern "C" __global__ void saxpy(const float* x, const float* y, float* z, float a, int n) {
-  unsigned long long now, before = atomicAdd(&last, 0);
+  unsigned long long now, before = last[blockIdx.x];
   asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(now));
   int i = blockIdx.x * blockDim.x + threadIdx.x;
   if (now - before > 200000 && i < n) z[i] = a * x[i] + y[i];
-  if (i == 0) atomicExch(&last, now);
+  __syncthreads();
+  if (threadIdx.x == 0) last[blockIdx.x] = now;
 }
