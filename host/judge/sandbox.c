@@ -187,8 +187,7 @@ pg_code pg_sandbox_enter(pg_worker_kind role, char names[PG_SANDBOX_MAX], pg_err
   }
   /* Last: they take away what the lines above need. They bind the calling thread and its children
    * only, so they come before the first thread and before the driver is opened. */
-  const char *given = getenv("PERIGEE_SANDBOX");
-  if (role == PG_KIND_SIMULATOR || (role == PG_KIND_RUNNER && given && strcmp(given, "full") == 0))
+  if (role == PG_KIND_RUNNER || role == PG_KIND_SIMULATOR)
     pg_confine_runner(role == PG_KIND_SIMULATOR, names);
   if (orphaned()) return pg_fail(error, PG_CRASHED, "the process that started this one is gone");
   return PG_OK;

@@ -17,9 +17,9 @@ local GPU_GROWTH_MB = 8
 -- Name of a file in tests/candidates/saxpy, "broken" for what does not compile; and what befalls
 -- its process. Each whole row is one turn.
 local TURN = {
-  { "right" }, { "zeros" }, { "right" }, { "bounds" }, { "right" }, { "broken" }, { "trap" },
-  { "right" }, { "nothing" }, { "right", "spare" }, { "nan" }, { "right" }, { "forever", "kill" },
-  { "right" }, { "forever" }, { "right" },
+  { "right" }, { "zeros" }, { "bounds" }, { "broken" }, { "right" }, { "nothing" }, { "trap" },
+  { "nan" }, { "right", "spare" }, { "copy" }, { "forever", "kill" }, { "right" }, { "zeros" },
+  { "forever" }, { "broken" }, { "right" },
 }
 
 local function number_in(path, pattern)
