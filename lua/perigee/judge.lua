@@ -407,7 +407,7 @@ function Session:time(arms, how)
   local right = {}
   for _, arm in ipairs(arms) do
     if not arm.failure and #arm.steps > 0 then
-      arm.method, arm.batch = timing.method_of(arm.case.task, arm.case.p, self.method)
+      timing.choose(arm, self.method)
       arm.on_wrong = function(failure, arrays) self:dump_case(arm, failure, arrays) end
       right[#right + 1] = arm
     end

@@ -35,11 +35,30 @@ local function shuffled(list)
   return copy
 end
 
+-- Sets for samples that have each version at most once, both at random.
+local function choose_versions(arm, samples)
+  local sets, numbers, sets_of = {}, {}, {}
+  for number = 1, #versions.of(arm.case) do numbers[number], sets_of[number] = number, {} end
+  for set = 0, arm.sets - 1 do
+    local _, number = versions.of_set(arm.case, set)
+    table.insert(sets_of[number], set)
+  end
+  for _ = 1, samples do
+    local order = shuffled(numbers)
+    for j = 1, arm.batch do
+      local list = sets_of[order[j]]
+      sets[#sets + 1] = list[math.random(#list)]
+    end
+  end
+  return sets
+end
+
 -- Sets for a slice of `samples` samples: every set as often as the others, in random order. All
 -- samples of a graph have the sets that it is made of.
 local function choose_sets(arm, samples)
   local sets = {}
   if arm.method == "graph" then samples = 1 end
+  if arm.apart then return choose_versions(arm, samples) end
   local order = {}
   for k = 0, arm.sets - 1 do order[k + 1] = k end
   while #sets < samples * arm.batch do
@@ -212,6 +231,19 @@ function timing.method_of(task, p, override)
   end
   local launches = LAUNCHES[method]
   return method, launches > 1 and how.batch or launches
+end
+
+--- How an arm is timed: its `method` and `batch`. What a launch leaves in module variables stays
+-- there until the end of a sample, so an arm that writes some gets each version of the inputs once
+-- in a sample: an answer that is kept there is of no use.
+-- @tparam table arm {case, audit}
+-- @tparam[opt] string override as of method_of
+function timing.choose(arm, override)
+  arm.method, arm.batch = timing.method_of(arm.case.task, arm.case.p, override)
+  arm.apart = arm.batch > 1 and #globals.names(arm) > 0
+  if not arm.apart then return end
+  arm.batch = math.min(arm.batch, #versions.of(arm.case))
+  if arm.batch == 1 then arm.method = "hot" end
 end
 
 -- Copies of state and outputs: enough that samples differ, within a bound on device memory.

@@ -1,0 +1,12 @@
+// A sum by one block, several launches in a sample.
+// task: reduce/sum --set n=20003 --budget 0.3 --method batch
+// verdict: passed
+// device: clock
+extern "C" __global__ void reduce_sum(const float* x, float* y, int n) {
+  __shared__ float sum;
+  if (threadIdx.x == 0) sum = 0;
+  __syncthreads();
+  for (int i = threadIdx.x; i < n; i += blockDim.x) atomicAdd(&sum, x[i]);
+  __syncthreads();
+  if (threadIdx.x == 0) *y = sum;
+}
