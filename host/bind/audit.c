@@ -11,14 +11,20 @@
 
 #define MODULE_META "perigee.ptx_module"
 
-enum { SPELLING_MAX = 600 }; /* of a mnemonic: the parser allows 512 */
+enum {
+  SPELLING_MAX = 600, /* of a mnemonic: the parser allows 512 */
+  ROWS_MAX = 1 << 17, /* of the tables of a module; what compilers write needs some hundreds */
+  TEXT_MAX = 16 << 20 /* bytes */
+};
 
 /* Owns what would be lost when Lua runs out of memory. */
 typedef struct holder {
   ptx_module *module;
   flow_value *values;
   uint8_t *reached;
-  int64_t budget; /* of flow_tests, for the whole module */
+  flow_test *tests; /* FLOW_TESTS_MAX, for one function after the other */
+  int64_t budget;   /* of flow_tests, for the whole module */
+  int rows;
 } holder;
 
 static void drop_flow(holder *h) {
@@ -28,11 +34,17 @@ static void drop_flow(holder *h) {
   h->reached = NULL;
 }
 
-static int module_gc(lua_State *L) {
-  holder *h = luaL_checkudata(L, 1, MODULE_META);
+static void drop(holder *h) {
   drop_flow(h);
+  free(h->tests);
+  h->tests = NULL;
   ptx_free(h->module);
   h->module = NULL;
+}
+
+static int module_gc(lua_State *L) {
+  holder *h = luaL_checkudata(L, 1, MODULE_META);
+  drop(h);
   return 0;
 }
 
@@ -41,7 +53,7 @@ static int module_gc(lua_State *L) {
 /* What is being filled in: stack indices of the function's tables. */
 typedef struct context {
   lua_State *L;
-  const holder *held;
+  holder *held;
   const ptx_func *func;
   int mnemonics, specials, calls, written, read, escaped, passed;
 } context;
@@ -55,12 +67,19 @@ static void set_place(lua_State *L, const ptx_instr *i) {
   pg_lua_set_integer(L, "file_line", i->file_line);
 }
 
+static int too_large(lua_State *L, const char *what) {
+  pg_error error;
+  pg_fail(&error, PG_RANGE, "the audit does not read PTX of %s", what);
+  return pg_lua_raise(L, &error);
+}
+
 /* Count the instruction under the key on top of the stack, which is popped. */
 static void count_under_key(context *c, int table, const ptx_instr *i) {
   lua_State *L = c->L;
   lua_pushvalue(L, -1);
   if (lua_rawget(L, table) == LUA_TNIL) {
     lua_pop(L, 1);
+    if (++c->held->rows > ROWS_MAX) too_large(L, "so many kinds of instructions and names");
     lua_createtable(L, 0, 4);
     pg_lua_set_integer(L, "count", 0);
     set_place(L, i);
@@ -180,17 +199,16 @@ static int out_of_memory(lua_State *L) {
 
 /* Field `tests` of the table on top. */
 static void set_tests(lua_State *L, holder *h, const ptx_func *func) {
-  flow_test *tests = lua_newuserdatauv(L, FLOW_TESTS_MAX * sizeof *tests, 0);
-  int count = flow_tests(func, h->values, h->reached, tests, &h->budget);
+  int count = flow_tests(func, h->values, h->reached, h->tests, &h->budget);
   if (count < 0) out_of_memory(L);
   lua_newtable(L);
   for (int k = 0; k < count && k < FLOW_TESTS_MAX; k++) {
-    push_test(L, &tests[k]);
+    push_test(L, &h->tests[k]);
     lua_rawseti(L, -2, k + 1);
   }
-  lua_setfield(L, -3, "tests");
-  lua_pop(L, 1);
-  pg_lua_set_integer(L, "test_count", count);
+  lua_setfield(L, -2, "tests");
+  /* What was not found for want of time counts as more than was looked at. */
+  pg_lua_set_integer(L, "test_count", h->budget < 0 ? FLOW_TESTS_MAX + 1 : count);
 }
 
 /* A new table as field `name` of the one at `owner`; its stack index. */
@@ -311,20 +329,21 @@ static void push_module(lua_State *L, holder *h) {
  * and given to functions. `value`: the expression that is compared, where it is known: {op, bits,
  * signed, name or constant or operands}. Instructions that control cannot come to are left out.
  * "*": a call, or an address, of which it is not known where it goes. Raises "syntax" with a place,
- * "out_of_memory". */
+ * "range" for text beyond limits, "out_of_memory". */
 static int core_ptx_facts(lua_State *L) {
   size_t bytes;
   const char *text = pg_lua_check_string(L, 1, &bytes);
   const char *name = pg_lua_check_string(L, 2, NULL);
   pg_error error;
+  if (bytes > TEXT_MAX) return too_large(L, "more than 16 MiB");
   holder *h = lua_newuserdatauv(L, sizeof *h, 0);
   *h = (holder){.budget = FLOW_BUDGET};
   luaL_setmetatable(L, MODULE_META);
   if (ptx_parse(text, bytes, name, &h->module, &error)) return pg_lua_raise(L, &error);
+  h->tests = calloc(FLOW_TESTS_MAX, sizeof *h->tests);
+  if (!h->tests) return out_of_memory(L);
   push_module(L, h);
-  drop_flow(h);
-  ptx_free(h->module);
-  h->module = NULL;
+  drop(h);
   return 1;
 }
 

@@ -49,7 +49,7 @@ typedef struct flow_test {
   bool skips; /* one way from it reaches stores to memory, the other the end without any */
 } flow_test;
 
-enum { FLOW_LARGE = 256, FLOW_TESTS_MAX = 64, FLOW_BUDGET = 1 << 28 };
+enum { FLOW_LARGE = 256, FLOW_TESTS_MAX = 64, FLOW_BUDGET = 1 << 26 };
 
 /* A value for each register of the function, to be freed; NULL when memory runs out. `is_entry`
  * parameters are sizes, those of other functions are not known. */
@@ -57,10 +57,10 @@ flow_value *flow_values(const ptx_func *func);
 /* A byte for each instruction: whether control may come to it from the function's start. To be
  * freed. */
 uint8_t *flow_reached(const ptx_func *func);
-/* Up to FLOW_TESTS_MAX tests of the function into `tests`; returns how many there are, -1 when
- * memory runs out. `budget` is how many instructions may be looked at, FLOW_BUDGET for a module;
- * when it has run out, as text made for that can bring about, more than FLOW_TESTS_MAX are said to
- * be there. */
+/* Up to FLOW_TESTS_MAX tests of the function into `tests`; returns how many there are, which may be
+ * more, -1 when memory runs out. `budget` is how many instructions may be looked at, FLOW_BUDGET for
+ * a module: when it is below 0 afterwards there may be tests that were not found, as text made for
+ * that can bring about. */
 int flow_tests(const ptx_func *func, const flow_value *values, const uint8_t *reached,
                flow_test *tests, int64_t *budget);
 /* Whether a special register is the same for every thread of a launch: %nctaid and the like. */

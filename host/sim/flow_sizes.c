@@ -34,10 +34,11 @@ static bool makes_predicate(const ptx_func *func, const ptx_instr *i) {
 }
 
 /* Mark in `member` the predicates computed from those of `test`. */
-static void follow(const ptx_func *func, const ptx_instr *test, uint8_t *member) {
+static void follow(flow_walk *w, const ptx_instr *test, uint8_t *member) {
+  const ptx_func *func = w->func;
   slice s = {.member = member, .into = member};
   lower_registers(test, note_write, &s);
-  for (int round = 0; round < 4; round++) {
+  for (int round = 0; round < 4 && flow_pay(w); round++) {
     s.changed = false;
     for (int k = 0; k < func->instr_count; k++) {
       const ptx_instr *i = &func->body[k];
@@ -65,7 +66,7 @@ static bool skips_at(flow_walk *w, int at) {
 static bool skips(flow_walk *w, const uint8_t *reached, const ptx_instr *test, uint8_t *member) {
   if (!flow_pay(w)) return false;
   memset(member, 0, (size_t)w->func->reg_count);
-  follow(w->func, test, member);
+  follow(w, test, member);
   for (int k = 0; k < w->func->instr_count; k++) {
     const ptx_instr *i = &w->func->body[k];
     if (reached[k] && i->opcode && i->guard >= 0 && member[i->guard] && skips_at(w, k)) return true;
@@ -145,7 +146,7 @@ int flow_tests(const ptx_func *func, const flow_value *values, const uint8_t *re
   uint8_t *member = calloc((size_t)func->reg_count + 1, 1);
   bool ready = flow_start(&w, func) && member;
   w.budget = budget;
-  for (int k = 0; ready && k < func->instr_count; k++) {
+  for (int k = 0; ready && *budget >= 0 && k < func->instr_count; k++) {
     flow_test test = {0};
     if (!reached[k] || !func->body[k].opcode || !test_of(&w, k, values, &test)) continue;
     if (count < FLOW_TESTS_MAX) {
@@ -156,6 +157,5 @@ int flow_tests(const ptx_func *func, const flow_value *values, const uint8_t *re
   }
   flow_end(&w);
   free(member);
-  if (ready && *budget < 0 && count <= FLOW_TESTS_MAX) count = FLOW_TESTS_MAX + 1;
   return ready ? count : -1;
 }

@@ -142,7 +142,8 @@ local function unreadable(module, required, not_allowed)
     failure = forbidden(text)
     failure.hint = "the task requires or forbids instructions, so it must be readable"
   end
-  return { facts = {}, globals = {}, findings = { finding("unreadable", "note", text) },
+  return { facts = {}, globals = module.globals,
+    findings = { finding("unreadable", "suspicious", text) },
     failure = failure }
 end
 

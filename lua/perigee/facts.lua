@@ -256,6 +256,18 @@ function Set:add(name, at, text)
   end
 end
 
+-- The facts of a spelling, found once.
+function Set:classify(text)
+  if not self.known[text] then
+    local one, names = instruction(text), {}
+    for _, fact in ipairs(facts.LIST) do
+      if fact[3] and fact[3](one) then names[#names + 1] = fact[1] end
+    end
+    self.known[text] = names
+  end
+  return self.known[text]
+end
+
 local function add_named(set, found, patterns)
   for name, at in pairs(found) do
     for _, pattern in ipairs(patterns) do
@@ -311,10 +323,7 @@ end
 
 local function add_function(set, fn, variables)
   for text, at in pairs(fn.instructions) do
-    local one = instruction(text)
-    for _, fact in ipairs(facts.LIST) do
-      if fact[3] and fact[3](one) then set:add(fact[1], at, text) end
-    end
+    for _, name in ipairs(set:classify(text)) do set:add(name, at, text) end
   end
   add_named(set, fn.specials, SPECIALS)
   add_named(set, fn.calls, CALLS)
@@ -348,15 +357,26 @@ local function reached(module, kernels)
   return list
 end
 
+-- Names after ".global", for text that nothing else is known of.
+local function declared_globals(ptx)
+  local names = {}
+  for declaration in ptx:gmatch("%.global%s([^;{=,]*)") do
+    local name = declaration:match("([%w_$%%]+)%s*%[?[%d%s%[%]]*$")
+    if name then names[name] = 0 end
+  end
+  return names
+end
+
 --- Read PTX.
 -- @tparam string ptx
 -- @tparam string shown the candidate's name, for places in PTX that names no source
--- @treturn table a module for `of`; where the text cannot be read, {unreadable = message, shown =}
+-- @treturn table a module for `of`; where the text cannot be read, {unreadable = message, globals =
+--   all variables that seem to be declared -> 0}
 function facts.read(ptx, shown)
   local ok, module = pcall(core.ptx_facts, ptx, shown)
   if not ok then
     if type(module) ~= "table" or module.code == "out_of_memory" then error(module, 0) end
-    return { unreadable = tostring(module), shown = shown }
+    return { unreadable = tostring(module), globals = declared_globals(ptx) }
   end
   module.shown = shown
   return module
@@ -378,8 +398,8 @@ function facts.of(module, kernels)
       has_globals = has_globals or not is_string(name)
     end
   end
-  local set = setmetatable({ list = {}, state = {}, tables = {}, tests = {}, test_count = 0,
-    shown = module.shown, has_globals = has_globals }, Set)
+  local set = setmetatable({ list = {}, known = {}, state = {}, tables = {}, tests = {},
+    test_count = 0, shown = module.shown, has_globals = has_globals }, Set)
   for _, fn in ipairs(reached(module, kernels)) do add_function(set, fn, module.variables) end
   for _, fact in pairs(set.list) do fact.line = nil end
   table.sort(set.tests, function(a, b) return a.line < b.line end)

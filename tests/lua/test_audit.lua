@@ -241,6 +241,31 @@ function TestFacts:test_text_that_is_no_ptx()
   end
 end
 
+-- What cannot be read may write whatever it declares.
+function TestFacts:test_variables_of_text_that_cannot_be_read()
+  local read = facts.read(".version 99.0 new\n.visible .global .align 4 .u32 a[2] = {1, 2};\n"
+    .. ".global .b8 b;\n.const .u32 c[2];\n.weak .global .align 8 .b8 d$1[1][2];", "t.ptx")
+  lu.assertNotNil(read.unreadable)
+  lu.assertEquals(read.globals, { a = 0, b = 0, ["d$1"] = 0 })
+end
+
+local function repeated(n, line)
+  local lines = {}
+  for i = 1, n do lines[i] = line:format(i) end
+  return facts.read(HEAD .. ".entry k(.param .u32 n) {\n" .. REGS .. "ld.param.u32 %n0, [n];\n"
+    .. table.concat(lines, "\n") .. "\nret; }", "t.ptx")
+end
+
+function TestFacts:test_text_made_to_be_slow_or_large()
+  local since = core.now()
+  lu.assertStrContains(repeated(140000, "add.x%d %%n1, %%n1, %%n2;").unreadable, "so many kinds")
+  lu.assertStrContains(repeated(1 << 17, "// " .. "%d" .. (" "):rep(130)).unreadable,
+    "more than 16 MiB")
+  local read = repeated(20000, "add.s32 %%n0, %%n0, 1; setp.eq.u32 %%p1, %%n0, 1000;")
+  lu.assertTrue(facts.of(read, { "k" }).test_count > 64)
+  lu.assertTrue(core.now() - since < 30)
+end
+
 -- ---- findings ----
 
 TestFindings = {}
@@ -540,7 +565,7 @@ function TestContract:test_what_cannot_be_read_cannot_keep_a_contract()
   lu.assertStrContains(broken.reason, "the audit cannot read this PTX")
   local none, seen = failure {}
   lu.assertNil(none)
-  lu.assertEquals(seen.findings[1].severity, "note")
+  lu.assertEquals(seen.findings[1].severity, "suspicious")
 end
 
 os.exit(lu.LuaUnit.run())
