@@ -1,9 +1,8 @@
 """Stage "allocate" in Triton: see allocate.cu for the algorithm.
 
 `allocate` is what the language can do: a program is one warp, its lanes probe together until all
-have found or inserted their block. atomic_cas takes no mask, so empty entries are taken one after
-the other, each with one scalar compare-and-swap for all lanes that want it: the lever that CUDA C++
-has by __match_any_sync. `allocate_published` is the published program (arXiv 2608.08287): a fixed
+have found or inserted their block. Of lanes that want the same empty entry one asks for it, the lever
+that CUDA C++ has by __match_any_sync. `allocate_published` is the published program (arXiv 2608.08287): a fixed
 number of probes, acquire-release atomics for every lane in every probe, those of idle lanes on a
 scratch slot. A chain longer than its probes loses the block.
 """

@@ -11,12 +11,13 @@ from allocate import allocate as allocate_points
 from tsdf import (
     DROPPED, EMPTY, block_key, find_or_insert, ray_to, signed_distance, voxel_of, wait_for_blocks,
 )
-from update import add_samples, observation, update as update_points
+from update import add_samples, observation, update as update_points, update_warp as update_sums
 
 LAUNCH = {
     "fuse": {"num_warps": 1, "grid": "ceil_div(n, 32)"},
     "allocate": {"num_warps": 1, "grid": "ceil_div(n, 32)"},
     "update": {"num_warps": 1, "grid": "ceil_div(n, 32)"},
+    "update_warp": {"num_warps": 1, "grid": "ceil_div(n, 32)"},
 }
 
 
@@ -40,6 +41,19 @@ def update(
     cam_z: "fp32", table_mask: "u32", weight_cap: "fp32",
 ):
     update_points(
+        points, point_weight, point_color, table, tsdf, weight, r, g, b, n, steps, voxel, inv_voxel,
+        trunc, inv_trunc, cam_x, cam_y, cam_z, table_mask, weight_cap,
+    )
+
+
+@triton.jit
+def update_warp(
+    points: "*fp32", point_weight: "*fp32", point_color: "*u8", table: "*i64", tsdf: "*fp32",
+    weight: "*fp32", r: "*fp32", g: "*fp32", b: "*fp32", n: "i32", steps: "i32", voxel: "fp32",
+    inv_voxel: "fp32", trunc: "fp32", inv_trunc: "fp32", cam_x: "fp32", cam_y: "fp32",
+    cam_z: "fp32", table_mask: "u32", weight_cap: "fp32",
+):
+    update_sums(
         points, point_weight, point_color, table, tsdf, weight, r, g, b, n, steps, voxel, inv_voxel,
         trunc, inv_trunc, cam_x, cam_y, cam_z, table_mask, weight_cap,
     )

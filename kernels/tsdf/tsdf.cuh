@@ -172,21 +172,19 @@ template <Publish order = Publish::after_coord>
 __device__ inline int find_or_insert(const Pool &pool, int x, int y, int z) {
   const long long key = block_key(x, y, z);
   u32 slot = block_hash(x, y, z) & pool.mask;
-  u32 left = pool.mask + 1; // entries not yet seen
-  while (left > 0) {
+  for (u32 left = pool.mask + 1; left > 0;) { // entries not yet looked at
     Entry seen = load_entry(&pool.table[slot]);
-    while (seen.key != key && seen.key != kEmpty && --left > 0) {
+    for (--left; seen.key != key && seen.key != kEmpty && left > 0; --left) {
       slot = next_slot(slot, pool.mask);
       seen = load_entry(&pool.table[slot]);
     }
-    if (left == 0) break;
     Entry *entry = &pool.table[slot];
     if (seen.key == key) return seen.block != kPending ? seen.block : wait_for_block(entry);
+    if (seen.key != kEmpty) break;
     const long long other = (long long)atomicCAS((u64 *)&entry->key, (u64)kEmpty, (u64)key);
     if (other == kEmpty) return publish<order>(pool, entry, x, y, z);
     if (other == key) return wait_for_block(entry);
     slot = next_slot(slot, pool.mask);
-    --left;
   }
   return kDropped;
 }

@@ -11,6 +11,7 @@ from triton.language.extra.cuda import libdevice
 EMPTY = tl.constexpr(-1)  # key of an empty entry
 PENDING = tl.constexpr(-1)  # block of an entry that is claimed but not yet published
 DROPPED = tl.constexpr(-2)  # block of an entry that found the pool full
+STEPS = tl.constexpr(2)  # probes between two votes: a vote takes as long as a probe
 
 
 @triton.jit
@@ -75,10 +76,11 @@ def find(table, table_mask, x, y, z, asks):
     left = table_mask
     searching = (seen != key) & (seen != EMPTY)
     while any_of(searching) & (left > 0):
-        slot = (slot + 1) & table_mask.to(tl.int32)
-        entry = load_entry(table, slot, searching, entry)
-        seen, block = tl.split(entry)
-        searching = (seen != key) & (seen != EMPTY)
+        for _ in tl.static_range(STEPS):
+            slot = (slot + 1) & table_mask.to(tl.int32)
+            entry = load_entry(table, slot, searching, entry)
+            seen, block = tl.split(entry)
+            searching = (seen != key) & (seen != EMPTY)
         left -= 1
     return tl.where(seen == key, block.to(tl.int32), DROPPED)
 
@@ -144,8 +146,7 @@ def find_or_insert(
     slot = (block_hash(x, y, z) & table_mask).to(tl.int32)
     left = 2 * (table_mask + 1)  # of an entry there is a look, and a claim that fails
     if WITH_BLOCKS:
-        entry = load_entry(table, slot, asks, EMPTY)
-        seen, rest = tl.split(entry)
+        seen, rest = tl.split(load_entry(table, slot, asks, EMPTY))
         block = rest.to(tl.int32)
     else:
         seen = tl.load(table + 2 * slot, mask=asks, other=EMPTY)
@@ -154,13 +155,17 @@ def find_or_insert(
     while (act > DONE) & (left > 0):
         if act == SEARCH:
             searching = asks & (seen != key) & (seen != EMPTY)
-            slot = tl.where(searching, (slot + 1) & table_mask.to(tl.int32), slot)
-            if WITH_BLOCKS:
-                fresh, rest = tl.split(load_entry(table, slot, searching, EMPTY))
-                block = tl.where(searching, rest.to(tl.int32), block)
-                seen = tl.where(searching, fresh, seen)
-            else:
-                seen = tl.load(table + 2 * slot, mask=searching, other=seen)
+            start = slot
+            for step in tl.static_range(1, STEPS + 1):
+                at = (start + step) & table_mask.to(tl.int32)
+                slot = tl.where(searching, at, slot)
+                if WITH_BLOCKS:
+                    fresh, rest = tl.split(load_entry(table, at, searching, EMPTY))
+                    seen = tl.where(searching, fresh, seen)
+                    block = tl.where(searching, rest.to(tl.int32), block)
+                else:
+                    seen = tl.load(table + 2 * at, mask=searching, other=seen)
+                searching = searching & (seen != key) & (seen != EMPTY)
         else:
             empty = asks & (seen == EMPTY)
             if AGAIN:  # what looks empty may be a stale line of the L1 cache

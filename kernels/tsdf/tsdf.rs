@@ -186,26 +186,24 @@ pub unsafe fn find_or_insert<const EARLY: bool>(
     at: (i32, i32, i32),
 ) -> i32 {
     let mut slot = block_hash(at) & pool.mask;
-    let mut left = pool.mask.wrapping_add(1); // entries not yet seen
+    let mut left = pool.mask.wrapping_add(1); // entries not yet looked at
     unsafe {
         while left > 0 {
             let (mut seen, mut rest) = load_entry(pool.table.add(slot as usize));
-            let mut other = (seen != key) & (seen != EMPTY);
-            left -= other as u32;
-            while other & (left > 0) {
+            left -= 1;
+            while (seen != key) & (seen != EMPTY) & (left > 0) {
                 slot = (slot + 1) & pool.mask;
                 (seen, rest) = load_entry(pool.table.add(slot as usize));
-                other = (seen != key) & (seen != EMPTY);
-                left -= other as u32;
-            }
-            if left == 0 {
-                break;
+                left -= 1;
             }
             let entry = pool.table.add(slot as usize);
             let word = &raw mut (*entry).key as *mut u64;
             if seen == key {
                 let block = rest as i32;
                 return if block != PENDING { block } else { wait_for_block(&raw const (*entry).block) };
+            }
+            if seen != EMPTY {
+                break;
             }
             let old = compare_and_swap_u64(word, EMPTY as u64, key as u64) as i64;
             if old == EMPTY {
@@ -215,7 +213,6 @@ pub unsafe fn find_or_insert<const EARLY: bool>(
                 return wait_for_block(&raw const (*entry).block);
             }
             slot = (slot + 1) & pool.mask;
-            left -= 1;
         }
     }
     DROPPED

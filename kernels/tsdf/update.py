@@ -1,17 +1,22 @@
 """Stage "update" in Triton: see update.cu for the algorithm.
 
 `update` is what the language can do: one warp a program, relaxed atomics, a look-up only when the
-ray enters another block. `update_published` looks every sample up with a fixed number of probes and
+ray enters another block. `update_warp` also adds up within the warp what goes to the same voxel; the
+lanes that do are found by the one instruction that Triton has no word for, match.any. `update_published` looks every sample up with a fixed number of probes and
 adds by atomics of the default semantics, acquire-release.
 """
 
 import triton
 import triton.language as tl
+from triton.language.extra.cuda import libdevice
 
-from tsdf import DROPPED, EMPTY, block_hash, block_key, find, ray_to, signed_distance, voxel_of
+from tsdf import (
+    DROPPED, EMPTY, any_of, block_hash, block_key, find, ray_to, signed_distance, voxel_of,
+)
 
 LAUNCH = {
     "update": {"num_warps": 1, "grid": "ceil_div(n, 32)"},
+    "update_warp": {"num_warps": 1, "grid": "ceil_div(n, 32)"},
     "update_published": {"num_warps": 4, "grid": "ceil_div(n, 128)"},
 }
 
@@ -23,6 +28,33 @@ def observation(point_weight, point_color, i, live):
     g = tl.load(point_color + 3 * i + 1, mask=live, other=0).to(tl.float32) * w
     b = tl.load(point_color + 3 * i + 2, mask=live, other=0).to(tl.float32) * w
     return w, r, g, b
+
+
+@triton.jit
+def same_lanes(value):
+    """Masks of the warp's lanes that hold the same value; of 32 values, one a lane."""
+    return tl.inline_asm_elementwise(
+        "match.any.sync.b32 $0, $1, 0xffffffff;", "=r,r", [value], dtype=tl.int32, is_pure=False, pack=1
+    )
+
+
+@triton.jit
+def sum_of_groups(same, lane, a, b, c, d, e):
+    """Sums over the lanes whose masks `same` are equal, in the lowest of them; void in the others. In
+    each round every second lane of a group hands its sums to the one before it."""
+    above = same & ~((2 << lane) - 1)  # partners in higher lanes
+    rank = libdevice.popc(same & ((1 << lane) - 1))
+    while any_of(above != 0):
+        takes = above != 0
+        giver = tl.where(takes, libdevice.ffs(above) - 1, lane)
+        a = tl.where(takes, a + tl.gather(a, giver, 0), a)
+        b = tl.where(takes, b + tl.gather(b, giver, 0), b)
+        c = tl.where(takes, c + tl.gather(c, giver, 0), c)
+        d = tl.where(takes, d + tl.gather(d, giver, 0), d)
+        e = tl.where(takes, e + tl.gather(e, giver, 0), e)
+        above = above & ~tl.sum(tl.where(rank & 1, 1 << lane, 0), 0)  # those have been taken
+        rank = rank >> 1
+    return a, b, c, d, e
 
 
 @triton.jit
@@ -70,6 +102,48 @@ def update(
         add_samples(
             tsdf, weight, r, g, b, block, x, y, z, sdf, counts, inv_trunc, weight_cap, pw, pr, pg, pb,
         )
+
+
+@triton.jit
+def update_warp(
+    points: "*fp32", point_weight: "*fp32", point_color: "*u8", table: "*i64", tsdf: "*fp32",
+    weight: "*fp32", r: "*fp32", g: "*fp32", b: "*fp32", n: "i32", steps: "i32", voxel: "fp32",
+    inv_voxel: "fp32", trunc: "fp32", inv_trunc: "fp32", cam_x: "fp32", cam_y: "fp32",
+    cam_z: "fp32", table_mask: "u32", weight_cap: "fp32", BLOCK: tl.constexpr = 32,
+):
+    lane = tl.arange(0, BLOCK)
+    i = tl.program_id(0) * BLOCK + lane
+    live = i < n
+    px, py, pz, ux, uy, uz, length = ray_to(points, i, live, cam_x, cam_y, cam_z)
+    pw, pr, pg, pb = observation(point_weight, point_color, i, live)
+    previous = tl.full((BLOCK,), EMPTY, tl.int64)
+    block = tl.full((BLOCK,), DROPPED, tl.int32)
+    for s in range(-steps, steps + 1):
+        t = s.to(tl.float32) * voxel
+        x = voxel_of(px, ux, t, inv_voxel)
+        y = voxel_of(py, uy, t, inv_voxel)
+        z = voxel_of(pz, uz, t, inv_voxel)
+        sdf = signed_distance(x, y, z, length, voxel, cam_x, cam_y, cam_z)
+        counts = live & (sdf >= -trunc)
+        key = block_key(x >> 3, y >> 3, z >> 3)
+        asks = counts & (key != previous)
+        previous = tl.where(asks, key, previous)
+        found = find(table, table_mask, x >> 3, y >> 3, z >> 3, asks)
+        block = tl.where(asks, found, block)
+        adds = counts & (block >= 0)
+        at = block.to(tl.int64) * 512 + ((x & 7) | (y & 7) << 3 | (z & 7) << 6)
+        if weight_cap > 0.0:
+            adds = adds & (tl.load(weight + at, mask=adds, other=0.0, volatile=True) < weight_cap)
+        value = tl.minimum(tl.maximum(sdf * inv_trunc, -1.0), 1.0) * pw
+        # Lanes that add nothing are groups of their own; voxels fit 31 bits.
+        same = same_lanes(tl.where(adds, at.to(tl.int32), -1 - lane))
+        value, sw, sr, sg, sb = sum_of_groups(same, lane, value, pw, pr, pg, pb)
+        leads = adds & (libdevice.ffs(same) - 1 == lane)
+        tl.atomic_add(tsdf + at, value, mask=leads, sem="relaxed")
+        tl.atomic_add(weight + at, sw, mask=leads, sem="relaxed")
+        tl.atomic_add(r + at, sr, mask=leads, sem="relaxed")
+        tl.atomic_add(g + at, sg, mask=leads, sem="relaxed")
+        tl.atomic_add(b + at, sb, mask=leads, sem="relaxed")
 
 
 @triton.jit

@@ -105,6 +105,10 @@ may be kept in another layout.]],
     { name = "rust-pass", "rust", "kernels/tsdf/fuse.rs" },
     { name = "rust-ray-pass", "rust", "kernels/tsdf/fuse.rs", kernel = "fuse_ray" },
     { name = "triton", "triton", "kernels/tsdf/fuse.py", launch = triton_launches },
+    {
+      name = "triton-warp", "triton", "kernels/tsdf/fuse.py", launch = triton_launches,
+      kernel = { update = "update_warp" },
+    },
     { name = "triton-pass", "triton", "kernels/tsdf/fuse.py" },
   },
 }

@@ -53,6 +53,7 @@ cap or above adds nothing at all; the weight that it sees may be an older one.]]
       launch = tsdf.split_launch,
     },
     { name = "triton", "triton", "kernels/tsdf/update.py" },
+    { name = "triton-warp", "triton", "kernels/tsdf/update.py", kernel = "update_warp" },
     {
       name = "triton-published", "triton", "kernels/tsdf/update.py", kernel = "update_published",
       on_request = true, doc = "misses blocks where probe chains are long",
