@@ -41,7 +41,7 @@ def count(
         asks = last & (key != EMPTY)
         slot = search_start(key, slots, BUCKET)
         while any_of(asks):
-            done, slot = settle_step(table, key, slot, asks, slots, BUCKET)
+            done, slot = settle_step(table, key, slot, asks, i, slots, BUCKET)
             tl.atomic_add(counts + slot, length, mask=done, sem="relaxed")
             asks = asks & ~done
 

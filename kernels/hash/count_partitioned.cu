@@ -3,8 +3,6 @@
 // ptx-lines: own
 #include "partition.cuh"
 
-constexpr unsigned kWarp = 0xffffffffu;
-
 // Adds 1 for each lane of a warp that has a slot. Of those with the slot of the first of them, one
 // adds for all: else all would wait for the counter of a frequent key.
 __device__ inline void add(unsigned* count, unsigned slot) {

@@ -101,18 +101,26 @@ __device__ inline Sector shared_sector_of(const u64* table, unsigned slot) {
   return load_shared_sector(table + slot / kUnit * (size_t)kUnit);
 }
 
+// Tries the slots of a sector from `slot` on, `s` being what was in it: whether the key is in one
+// of them now, which `slot` is then; else it is the first of the next sector.
+template <Probing P>
+__device__ inline bool settle_in(u64* table, u64 key, unsigned& slot, unsigned hash,
+                                 unsigned slots, const Sector& s) {
+  unsigned sector = slot / kUnit;
+  do {
+    u64 there = pick(s, slot % kUnit);
+    if (there == kEmpty) there = atomicCAS(&table[slot], kEmpty, key);
+    if (there == kEmpty || there == key) return true;
+    slot = next_slot<P>(slot, hash, slots);
+  } while (slot / kUnit == sector);
+  return false;
+}
+
 // Puts `key` into the first slot from `slot` on that is empty or has it already; returns it. `s` is
-// what was in the first one's sector: to look costs less than to claim what is not in L2.
+// what was in the first one's sector.
 template <Probing P>
 __device__ inline unsigned settle(u64* table, u64 key, unsigned slot, unsigned hash,
                                   unsigned slots, Sector s) {
-  for (;; s = shared_sector_of(table, slot)) {
-    unsigned sector = slot / kUnit;
-    do {
-      u64 there = pick(s, slot % kUnit);
-      if (there == kEmpty) there = atomicCAS(&table[slot], kEmpty, key);
-      if (there == kEmpty || there == key) return slot;
-      slot = next_slot<P>(slot, hash, slots);
-    } while (slot / kUnit == sector);
-  }
+  while (!settle_in<P>(table, key, slot, hash, slots, s)) s = shared_sector_of(table, slot);
+  return slot;
 }

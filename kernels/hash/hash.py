@@ -54,12 +54,15 @@ def load_sector(table, bucket, mask):
 
 
 @triton.jit
-def claim(at, key, mask):
+def claim(table, slot, key, mask, i, slots):
     """What was in the slots; where it was EMPTY and the mask is set, the key is there now.
 
     `atomic_cas` takes no mask: the other lanes put EMPTY where EMPTY is, which changes nothing. They do so
-    at slots of their own: were it one for all, all would wait for each other there.
+    in a part of the table that stays in L2, each at a slot of its own (`i` differs): where many look for
+    one key, all would wait for each other there.
     """
+    idle = tl.minimum((i & 0xFFFF).to(tl.uint32), slots - 1)
+    at = table + tl.where(mask, slot, idle)
     return tl.atomic_cas(at, tl.full(key.shape, EMPTY, tl.uint64), tl.where(mask, key, EMPTY), sem="relaxed")
 
 
@@ -72,7 +75,7 @@ def search_start(key, slots, BUCKET: tl.constexpr):
 
 
 @triton.jit
-def settle_step(table, key, slot, asks, slots, BUCKET: tl.constexpr):
+def settle_step(table, key, slot, asks, i, slots, BUCKET: tl.constexpr):
     """One step of putting keys into the table, a sector each, from `slot` on: whether a key is there
     now, and its slot or the one to go on with.
 
@@ -95,7 +98,7 @@ def settle_step(table, key, slot, asks, slots, BUCKET: tl.constexpr):
     empty = asks & (code < 8) & (code % 2 == 1)
     done = asks & (code < 8) & (code % 2 == 0)
     if any_of(empty):
-        old = claim(table + chosen, key, empty)
+        old = claim(table, chosen, key, empty, i, slots)
         done = done | empty & ((old == EMPTY) | (old == key))
     on = tl.where(code == 8, next_bucket(bucket, slots), slot)
     return done, tl.where(done, chosen, on)

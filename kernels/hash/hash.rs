@@ -125,26 +125,40 @@ pub unsafe fn shared_sector_of(table: *const u64, slot: u32) -> Sector {
     unsafe { Sector::load_relaxed(table.add((slot / UNIT * UNIT) as usize)) }
 }
 
+/// Tries the slots of a sector from `slot` on, `sector` being what was in it: whether the key is in
+/// one of them now, and that one, or else the first of the next sector.
+#[inline(always)]
+pub unsafe fn settle_in<P: Probing>(
+    table: *mut u64, key: u64, mut slot: u32, hash: u32, slots: u32, sector: Sector,
+) -> (bool, u32) {
+    let start = slot / UNIT;
+    while slot / UNIT == start {
+        let mut there = sector.slot(slot % UNIT);
+        if there == EMPTY {
+            there = unsafe { claim(table, slot, key) };
+        }
+        if there == EMPTY || there == key {
+            return (true, slot);
+        }
+        slot = P::next_slot(slot, hash, slots);
+    }
+    (false, slot)
+}
+
 /// Puts `key` into the first slot from `slot` on that is empty or has it already; returns it.
-/// `sector` is what was in the first one's: to look costs less than to claim what is not in L2.
+/// `sector` is what was in the first one's.
 #[inline(always)]
 pub unsafe fn settle<P: Probing>(
-    table: *mut u64, key: u64, mut slot: u32, hash: u32, slots: u32, mut sector: Sector,
+    table: *mut u64, key: u64, slot: u32, hash: u32, slots: u32, mut sector: Sector,
 ) -> u32 {
-    loop {
-        let start = slot / UNIT;
-        while slot / UNIT == start {
-            let mut there = sector.slot(slot % UNIT);
-            if there == EMPTY {
-                there = unsafe { claim(table, slot, key) };
-            }
-            if there == EMPTY || there == key {
-                return slot;
-            }
-            slot = P::next_slot(slot, hash, slots);
+    let (mut done, mut slot) = (false, slot);
+    while !done {
+        (done, slot) = unsafe { settle_in::<P>(table, key, slot, hash, slots, sector) };
+        if !done {
+            sector = unsafe { shared_sector_of(table, slot) };
         }
-        sector = unsafe { shared_sector_of(table, slot) };
     }
+    slot
 }
 
 // ---- several keys a thread ----

@@ -19,7 +19,7 @@ def insert(keys, table, n, slots, BUCKET: tl.constexpr, BLOCK: tl.constexpr, EAC
     key = tl.load(keys + i, mask=i < end, other=EMPTY)
     slot = search_start(key, slots, BUCKET)
     while any_of(i < end):
-        done, slot = settle_step(table, key, slot, i < end, slots, BUCKET)
+        done, slot = settle_step(table, key, slot, i < end, i, slots, BUCKET)
         i = tl.where(done, i + BLOCK, i)
         fresh = done & (i < end)
         key = tl.where(done, tl.load(keys + i, mask=fresh, other=EMPTY), key)
@@ -59,8 +59,7 @@ def insert_cuckoo(
         within = tl.min(tl.where(sector == EMPTY, tl.arange(0, 4)[None, :], UNIT), 1)
         empty = asks & (within < UNIT)
         if any_of(empty):
-            at = table + bucket + tl.where(empty, within, 0)
-            old = claim(at, key, empty)
+            old = claim(table, bucket + within.to(tl.uint32), key, empty, i, slots)
             asks = asks & ~(empty & (old == EMPTY))
         full = asks & ~empty
         evicts = full & ~first

@@ -10,6 +10,7 @@
 #pragma once
 #include "hash.cuh"
 
+constexpr unsigned kWarp = 0xffffffffu;
 constexpr int kMost = 256;  // bins of one move; as many threads
 constexpr int kItems = 16;  // keys a thread
 constexpr int kTile = kMost * kItems;
@@ -25,7 +26,7 @@ __device__ inline unsigned sum_before(unsigned mine) {
   unsigned lane = threadIdx.x % 32, warp = threadIdx.x / 32, sum = mine;
 #pragma unroll
   for (int d = 1; d < 32; d *= 2) {
-    unsigned before = __shfl_up_sync(0xffffffffu, sum, d);
+    unsigned before = __shfl_up_sync(kWarp, sum, d);
     if (lane >= d) sum += before;
   }
   __syncthreads();
@@ -220,11 +221,42 @@ __device__ inline unsigned split(Rest rest, unsigned first, unsigned last, unsig
   return first + most;
 }
 
-constexpr int kHeld = 8;  // keys of a thread at once
+// The slot that a search tries after `step` others, from a slot (linear) or a bucket on.
+template <Probing P>
+__device__ inline unsigned slot_after(unsigned from, unsigned step, unsigned hash) {
+  if (P == kBucket) step = step / kUnit * kUnit + (hash + step) % kUnit;
+  return from + step;
+}
 
-// Puts keys into a region, with those of a thread one after the other: whoever is done takes its
-// next key, and does not wait for the longest search of its warp. Calls `found` with the slot, or
-// kNone, for all lanes of a warp at once.
+// A whole warp puts one key into a region, from a slot on, 32 slots at a time. Returns its slot, or
+// kNone when there is no room.
+template <Probing P>
+__device__ inline unsigned settle_by_warp(u64* taken, Region region, u64 key, unsigned from) {
+  unsigned lane = threadIdx.x % 32, hash = first_hash(key);
+  if (P == kBucket) from = from / kUnit * kUnit;
+  for (;;) {
+    unsigned slot = slot_after<P>(from, lane, hash);
+    u64 there = slot < region.size ? *(volatile u64*)&taken[slot] : kEmpty;
+    unsigned stops = __ballot_sync(kWarp, there == kEmpty || there == key);
+    int first = __ffs(stops) - 1;
+    if (!stops) {
+      from += 32;
+    } else {
+      if (lane == first && slot < region.size && there == kEmpty)
+        there = atomicCAS(&taken[slot], kEmpty, key);
+      bool here = there == kEmpty || there == key;
+      slot = __shfl_sync(kWarp, slot, first);
+      if (__shfl_sync(kWarp, here, first)) return slot < region.size ? slot : kNone;
+    }
+  }
+}
+
+constexpr int kHeld = 4;   // keys of a thread at once
+constexpr int kAlone = 4;  // slots that a thread tries for a key by itself
+
+// Puts keys into a region. What does not find its slot soon is given to the whole warp: in a table
+// that is nearly full the longest search of 32 takes six times as long as the mean. Calls `found`
+// with the slot, or kNone, for all lanes of a warp at once.
 template <Probing P, class Found>
 __device__ inline void settle_in_region(u64* taken, Region region, const u64* keys, unsigned total,
                                         unsigned slots, Rest rest, Found found) {
@@ -234,45 +266,43 @@ __device__ inline void settle_in_region(u64* taken, Region region, const u64* ke
     unsigned i = k * blockDim.x + threadIdx.x;
     key[k] = i < total ? __ldcs(&keys[i]) : kEmpty;
   }
-  unsigned hash = first_hash(key[0]), slot = first_slot<P>(hash, slots) - region.start;
-  while (__any_sync(0xffffffffu, key[0] != kEmpty)) {
-    bool asks = key[0] != kEmpty, out = slot >= region.size;
-    u64 there = key[0];
-    if (asks && !out) {
-      there = *(volatile u64*)&taken[slot];
-      if (there == kEmpty) there = atomicCAS(&taken[slot], kEmpty, key[0]);
-      if (there == kEmpty) there = key[0];
-    }
-    found(asks && !out && there == key[0] ? slot : kNone);
-    if (asks && out) spill(rest, key[0]);
-    if (there == key[0]) {
 #pragma unroll
-      for (int k = 0; k + 1 < kHeld; ++k) key[k] = key[k + 1];
-      key[kHeld - 1] = kEmpty;
-      hash = first_hash(key[0]);
-      slot = first_slot<P>(hash, slots) - region.start;
-    } else {
-      slot = next_in_region<P>(slot, hash);
+  for (int k = 0; k < kHeld; ++k) {
+    unsigned hash = first_hash(key[k]), slot = first_slot<P>(hash, slots) - region.start;
+    bool asks = key[k] != kEmpty;
+#pragma unroll
+    for (int tried = 0; tried < kAlone; ++tried) {
+      if (asks && slot < region.size) {
+        u64 there = *(volatile u64*)&taken[slot];
+        if (there == kEmpty) there = atomicCAS(&taken[slot], kEmpty, key[k]);
+        asks = there != kEmpty && there != key[k];
+        if (asks) slot = next_in_region<P>(slot, hash);
+      }
+      __syncwarp();
     }
+    unsigned left = __ballot_sync(kWarp, asks && slot < region.size);
+    for (; left; left &= left - 1) {
+      int owner = __ffs(left) - 1;
+      unsigned from = __shfl_sync(kWarp, slot, owner);
+      unsigned at = settle_by_warp<P>(taken, region, __shfl_sync(kWarp, key[k], owner), from);
+      if (threadIdx.x % 32 == owner) {
+        slot = at;
+        asks = at == kNone;
+      }
+    }
+    if (asks) spill(rest, key[k]);
+    found(asks || key[k] == kEmpty ? kNone : slot);
   }
 }
 
-// The slot that the search of a key tries after `step` others.
-template <Probing P>
-__device__ inline unsigned slot_after(unsigned from, unsigned step, unsigned hash,
-                                      unsigned slots) {
-  if (P == kBucket) step = step / kUnit * kUnit + (hash + step) % kUnit;
-  return (from + step) % slots;
-}
-
-// A whole warp puts one key into the table, from the slot or bucket `from` on. Returns its slot.
+// The same in the whole table, which has room.
 template <Probing P>
 __device__ inline unsigned settle_by_warp(u64* table, u64 key, unsigned from, unsigned slots) {
   unsigned lane = threadIdx.x % 32, hash = first_hash(key);
   for (;;) {
-    unsigned slot = slot_after<P>(from, lane, hash, slots);
+    unsigned slot = slot_after<P>(from, lane, hash) % slots;
     u64 there = load_shared_slot(&table[slot]);
-    unsigned stops = __ballot_sync(0xffffffffu, there == kEmpty || there == key);
+    unsigned stops = __ballot_sync(kWarp, there == kEmpty || there == key);
     if (!stops) {
       from = (from + 32) % slots;
       continue;
@@ -280,7 +310,7 @@ __device__ inline unsigned settle_by_warp(u64* table, u64 key, unsigned from, un
     int first = __ffs(stops) - 1;
     if (lane == first && there == kEmpty) there = atomicCAS(&table[slot], kEmpty, key);
     bool here = there == kEmpty || there == key;
-    if (__shfl_sync(0xffffffffu, here, first)) return __shfl_sync(0xffffffffu, slot, first);
+    if (__shfl_sync(kWarp, here, first)) return __shfl_sync(kWarp, slot, first);
   }
 }
 

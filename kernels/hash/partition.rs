@@ -263,7 +263,7 @@ pub trait Regional: Probing {
     /// In a region; behind its last slot, its size or more.
     fn next_in_region(slot: u32, hash: u32) -> u32;
     /// After `step` others, from a slot or a bucket on.
-    fn slot_after(from: u32, step: u32, hash: u32, slots: u32) -> u32;
+    fn slot_after(from: u32, step: u32, hash: u32) -> u32;
 }
 
 impl Regional for Linear {
@@ -275,8 +275,8 @@ impl Regional for Linear {
     }
 
     #[inline(always)]
-    fn slot_after(from: u32, step: u32, _hash: u32, slots: u32) -> u32 {
-        around(from + step, slots)
+    fn slot_after(from: u32, step: u32, _hash: u32) -> u32 {
+        from + step
     }
 }
 
@@ -290,8 +290,8 @@ impl Regional for Bucket {
     }
 
     #[inline(always)]
-    fn slot_after(from: u32, step: u32, hash: u32, slots: u32) -> u32 {
-        around(from + step / UNIT * UNIT + hash.wrapping_add(step) % UNIT, slots)
+    fn slot_after(from: u32, step: u32, hash: u32) -> u32 {
+        from + step / UNIT * UNIT + hash.wrapping_add(step) % UNIT
     }
 }
 
@@ -358,55 +358,96 @@ impl Rest {
     }
 }
 
-pub const HELD: u32 = 8; // keys of a thread at once
+/// A whole warp puts one key into a region, from a slot on, 32 slots at a time. Returns its slot, or
+/// NONE when there is no room.
+#[inline(always)]
+unsafe fn settle_in_region_by_warp<P: Regional>(
+    taken: *mut u64, region: &Region, key: u64, from: u32,
+) -> u32 {
+    let (hash, mut from) = (first_hash(key), from / P::UNIT * P::UNIT);
+    loop {
+        let slot = P::slot_after(from, lane(), hash);
+        let (at, inside) = (unsafe { taken.add(slot as usize) }, slot < region.size);
+        let mut there = if inside { unsafe { load_relaxed_shared_u64(at) } } else { EMPTY };
+        let stops = ballot(FULL_WARP, there == EMPTY || there == key);
+        if stops == 0 {
+            from += 32;
+            continue;
+        }
+        let first = first_lane(stops);
+        if lane() == first && inside && there == EMPTY {
+            there = unsafe { compare_and_swap_shared_u64(at, EMPTY, key) };
+        }
+        let here = ballot(FULL_WARP, there == EMPTY || there == key);
+        if here >> first & 1 != 0 {
+            return shuffle(FULL_WARP, if inside { slot } else { NONE }, first);
+        }
+    }
+}
 
-/// Puts keys into a region, with those of a thread one after the other: whoever is done takes its
-/// next key, and does not wait for the longest search of its warp. Calls `found` with the slot, or
-/// NONE, for all lanes of a warp at once.
+#[inline(always)]
+fn shuffle_u64(value: u64, from: u32) -> u64 {
+    let low = shuffle(FULL_WARP, value as u32, from);
+    (shuffle(FULL_WARP, (value >> 32) as u32, from) as u64) << 32 | low as u64
+}
+
+pub const HELD: u32 = 4; // keys of a thread at once
+const ALONE: u32 = 4; // slots that a thread tries for a key by itself
+
+/// Puts keys into a region. What does not find its slot soon is given to the whole warp: in a table
+/// that is nearly full the longest search of 32 takes six times as long as the mean. Calls `found`
+/// with the slot, or NONE, for all lanes of a warp at once.
 #[inline(always)]
 pub unsafe fn settle_in_region<P: Regional>(
     taken: *mut u64, region: &Region, keys: *const u64, total: u32, slots: u32, rest: Rest,
     mut found: impl FnMut(u32),
 ) {
-    let start = |hash: u32| P::first_slot(hash, slots).wrapping_sub(region.start);
     unsafe {
-        let mut key = each!(8, k => key_at(keys, beside(k), total));
-        let mut hash = first_hash(key[0]);
-        let mut slot = start(hash);
-        while any(FULL_WARP, key[0] != EMPTY) {
-            let (asks, out) = (key[0] != EMPTY, slot >= region.size);
-            let mut there = key[0];
-            if asks && !out {
-                let at = taken.add(slot as usize);
-                there = load_relaxed_shared_u64(at);
-                if there == EMPTY {
-                    there = compare_and_swap_shared_u64(at, EMPTY, key[0]);
+        let key = each!(4, k => key_at(keys, beside(k), total));
+        each!(4, k => {
+            let hash = first_hash(key[k]);
+            let mut slot = P::first_slot(hash, slots).wrapping_sub(region.start);
+            let mut asks = key[k] != EMPTY;
+            for _ in 0..ALONE {
+                if asks && slot < region.size {
+                    let at = taken.add(slot as usize);
+                    let mut there = load_relaxed_shared_u64(at);
+                    if there == EMPTY {
+                        there = compare_and_swap_shared_u64(at, EMPTY, key[k]);
+                    }
+                    asks = there != EMPTY && there != key[k];
+                    if asks {
+                        slot = P::next_in_region(slot, hash);
+                    }
                 }
-                if there == EMPTY {
-                    there = key[0];
+                sync_warp(FULL_WARP);
+            }
+            let mut left = ballot(FULL_WARP, asks && slot < region.size);
+            while left != 0 {
+                let owner = first_lane(left);
+                let from = shuffle(FULL_WARP, slot, owner);
+                let asked = shuffle_u64(key[k], owner);
+                let at = settle_in_region_by_warp::<P>(taken, region, asked, from);
+                if lane() == owner {
+                    slot = at;
+                    asks = at == NONE;
                 }
+                left &= left - 1;
             }
-            found(if asks && !out && there == key[0] { slot } else { NONE });
-            if asks && out {
-                rest.spill(key[0]);
+            if asks {
+                rest.spill(key[k]);
             }
-            if there == key[0] {
-                key = [key[1], key[2], key[3], key[4], key[5], key[6], key[7], EMPTY];
-                hash = first_hash(key[0]);
-                slot = start(hash);
-            } else {
-                slot = P::next_in_region(slot, hash);
-            }
-        }
+            found(if asks || key[k] == EMPTY { NONE } else { slot });
+        });
     }
 }
 
-/// A whole warp puts one key into the table, from the slot or bucket `from` on. Returns its slot.
+/// The same in the whole table, which has room.
 #[inline(always)]
 unsafe fn settle_by_warp<P: Regional>(table: *mut u64, key: u64, mut from: u32, slots: u32) -> u32 {
     let hash = first_hash(key);
     loop {
-        let slot = P::slot_after(from, lane(), hash, slots);
+        let slot = around(P::slot_after(from, lane(), hash), slots);
         let mut there = unsafe { load_relaxed_u64(table.add(slot as usize)) };
         let stops = ballot(FULL_WARP, there == EMPTY || there == key);
         if stops == 0 {

@@ -178,7 +178,9 @@ local function arms(lang, name, counts, prefix)
     { name = prefix or "naive", lang, plain, doc = "one key a thread, slot after slot" },
     {
       name = prefix and prefix .. "-flight" or "flight", lang, flight,
-      doc = "4 keys in flight a thread, sectors read whole", launch = per_thread(name, 4),
+      doc = name == "insert" and "sectors read before a claim, done lanes take their next key"
+        or "4 keys in flight a thread, sectors read whole",
+      launch = per_thread(name, name == "insert" and 8 or 4),
     },
   }
   if name == "find" then return list end
