@@ -58,9 +58,9 @@ flow_value *flow_values(const ptx_func *func);
  * freed. */
 uint8_t *flow_reached(const ptx_func *func);
 /* Up to FLOW_TESTS_MAX tests of the function into `tests`; returns how many there are, which may be
- * more, -1 when memory runs out. `budget` is how many instructions may be looked at, FLOW_BUDGET for
- * a module: when it is below 0 afterwards there may be tests that were not found, as text made for
- * that can bring about. */
+ * more, -1 when memory runs out. `budget` is how many instructions may be looked at, FLOW_BUDGET
+ * for a module: when it is below 0 afterwards there may be tests that were not found, as text made
+ * for that can bring about. */
 int flow_tests(const ptx_func *func, const flow_value *values, const uint8_t *reached,
                flow_test *tests, int64_t *budget);
 /* Whether a special register is the same for every thread of a launch: %nctaid and the like. */
