@@ -2,6 +2,7 @@
 // task: vector/saxpy
 // verdict: compile_error
 // reason: cannot open source file
+// needs: landlock
 #include "/etc/passwd"
 
 extern "C" __global__ void saxpy(const float* x, const float* y, float* z, float a, int n) {}

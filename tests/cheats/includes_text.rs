@@ -2,6 +2,7 @@
 // task: vector/saxpy
 // verdict: compile_error
 // reason: couldn't read
+// needs: landlock
 #![no_std]
 #![feature(abi_ptx)]
 

@@ -32,8 +32,17 @@ end
 
 -- ---- what is run where ----
 
+-- Whether a restriction of workers is to be had on this machine.
+local function restricted_by(name)
+  local pipe <close> = io.popen(PERIGEE .. " doctor 2>/dev/null")
+  return (" " .. pipe:read "a"):find("%f[%w]" .. name .. "%f[^%w]") ~= nil
+end
+
 -- The device of an exhibit here, or nil and why it stays out.
 local function place(one)
+  if one.needs and not restricted_by(one.needs) then
+    return nil, "this machine lacks " .. one.needs
+  end
   if one.slow and not slow then return nil, "takes " .. one.slow .. "; --slow" end
   if device then
     if one.gpu and one.gpu:match "^no%f[%W]" then return nil, one.gpu end

@@ -1,0 +1,92 @@
+-- The second opinion on sim:check of what is right on another device, here the simulator without
+-- these checks; and whose fault it is when there is not enough memory.
+local lu = require "luaunit"
+local core = require "perigee.core"
+local pg = require "perigee"
+local judge = require "perigee.judge"
+local scratch = require "perigee.scratch"
+local second = require "perigee.second"
+
+local HEAD = 'extern "C" __global__ void add(const int* x, int* y, int n) {\n'
+  .. "  int i = blockIdx.x * blockDim.x + threadIdx.x;\n"
+
+local function task(sizes)
+  return pg.task {
+    name = "t/add", params = { n = { default = 256, check = sizes, sim = 64, min = 1 } },
+    kernel = "void add(const int* x, int* y, int n)",
+    inputs = function(p, rng) return { x = rng:array("i32", p.n, { dist = "integer", first = 1,
+      last = 9 }) } end,
+    outputs = function(p) return { y = pg.spec("i32", p.n) } end,
+    launch = { grid = 1, block = 64 },
+    reference = function(_, io) return { y = io.x + 1 } end,
+    validate = "exact",
+  }
+end
+
+-- The opinion on a kernel: failure, where, and the arm.
+local function ask(body, sizes, launch)
+  local one = task(sizes or { 1, 64 })
+  local session <close> = judge.session { device = "sim", seed = 3 }
+  local arm = { cases = 0, kind = "check", p = one:resolve { purpose = "sim" },
+    impl = { name = "add", lang = "cuda", path = "./add", shown = "add.cu", launch = launch,
+      source = HEAD .. body .. "}\n" } }
+  session:build { arm }
+  lu.assertNil(arm.failure)
+  local failure, where = second.ask(session, arm, one, nil)
+  return failure, where, arm
+end
+
+TestSecond = {}
+
+function TestSecond:setUp()
+  if not core.compiler_info() then lu.skip("no NVRTC on this machine") end
+end
+
+function TestSecond:test_what_is_right_everywhere_was_checked_by_both()
+  local failure, _, arm = ask "if (i < n) y[i] = x[i] + 1;"
+  lu.assertNil(failure)
+  lu.assertEquals(arm.checked_by, { "sim", "sim:check" })
+  lu.assertNil(arm.unseen)
+end
+
+function TestSecond:test_a_fault_is_a_failure_with_its_place()
+  local failure, where = ask "volatile const int* v = x; int a = v[i]; if (i < n) y[i] = a + 1;"
+  lu.assertEquals(failure.verdict, "out_of_bounds")
+  lu.assertStrContains(where, "n = 1")
+  lu.assertStrContains(where, "on sim:check")
+end
+
+function TestSecond:test_memory_that_nobody_wrote_is_a_failure()
+  local failure = ask "__shared__ volatile int s; if (i < n) y[i] = x[i] + 1 + 0 * s;"
+  lu.assertEquals(failure.verdict, "uninitialized_read")
+end
+
+function TestSecond:test_what_the_simulator_lacks_is_a_finding()
+  local failure, _, arm = ask("if (i < n) y[i] = x[i] + 1;", nil,
+    { grid = 2, block = 64, cluster = 2 })
+  lu.assertNil(failure)
+  lu.assertNil(arm.checked_by)
+  lu.assertEquals(arm.unseen.kind, "unchecked")
+  lu.assertStrContains(arm.unseen.text, "no clusters of blocks")
+end
+
+function TestSecond:test_values_are_for_the_other_device_to_judge()
+  lu.assertNil((ask "if (i < n) y[i] = x[i] + 2;"))
+end
+
+TestBlame = {}
+
+local function blamed(own, task_bytes, memory, word)
+  local list = { { bytes = task_bytes }, { bytes = own, scratch = true } }
+  return scratch.to_blame(list, memory, { verdict = word or "environment", reason = "" }).verdict
+end
+
+function TestBlame:test_scratch_larger_than_the_device_is_the_candidates_fault()
+  lu.assertEquals(blamed(200, 10, 100), "launch_error")
+  lu.assertEquals(blamed(50, 10, 100), "environment")
+  lu.assertEquals(blamed(200, 110, 100), "environment") -- the task's own do not fit either
+  lu.assertEquals(blamed(200, 10, 0), "environment") -- who knows how much there is
+  lu.assertEquals(blamed(200, 10, 100, "timeout"), "timeout")
+end
+
+os.exit(lu.LuaUnit.run())
