@@ -165,6 +165,26 @@ VARIANT(update_stores, Look::index, Place::in_order, Add::store)
 VARIANT(update_spread, Look::probe, Place::spread, Add::atomic)
 VARIANT(update_in_order, Look::probe, Place::in_order, Add::atomic)
 
+// find_or_insert of tsdf.cuh but for its waits: a block that another thread has claimed is left to
+// that one.
+__device__ inline void insert_without_waiting(const Pool &pool, int x, int y, int z) {
+  const long long key = block_key(x, y, z);
+  u32 slot = block_hash(x, y, z) & pool.mask;
+  for (u32 left = pool.mask + 1; left > 0;) {
+    Entry seen = load_entry(&pool.table[slot]);
+    for (--left; seen.key != key && seen.key != kEmpty && left > 0; --left) {
+      slot = next_slot(slot, pool.mask);
+      seen = load_entry(&pool.table[slot]);
+    }
+    Entry *entry = &pool.table[slot];
+    if (seen.key != kEmpty) return;
+    const long long other = (long long)atomicCAS((u64 *)&entry->key, (u64)kEmpty, (u64)key);
+    if (other == kEmpty) publish<Publish::after_coord>(pool, entry, x, y, z);
+    if (other == kEmpty || other == key) return;
+    slot = next_slot(slot, pool.mask);
+  }
+}
+
 // allocate without waiting for a block that another thread has claimed: this stage does not need
 // its number. The volume comes out right.
 extern "C" __global__ void allocate_no_wait(const float *points, Entry *table, int *coord,
@@ -181,20 +201,7 @@ extern "C" __global__ void allocate_no_wait(const float *points, Entry *table, i
   for (int s = -steps; s <= steps; ++s) {
     const Sample sample = sample_at(ray, s, cam, grid);
     if (sample.sdf < -trunc) continue;
-    const int x = sample.x >> 3, y = sample.y >> 3, z = sample.z >> 3;
-    const long long key = block_key(x, y, z);
-    u32 slot = block_hash(x, y, z) & pool.mask;
-    for (u32 left = pool.mask + 1; left > 0; --left) {
-      const Entry seen = load_entry(&pool.table[slot]);
-      long long there = seen.key;
-      if (there == kEmpty) {
-        Entry *entry = &pool.table[slot];
-        there = (long long)atomicCAS((u64 *)&entry->key, (u64)kEmpty, (u64)key);
-        if (there == kEmpty) publish<Publish::after_coord>(pool, entry, x, y, z);
-      }
-      if (there == key || there == kEmpty) break;
-      slot = next_slot(slot, pool.mask);
-    }
+    insert_without_waiting(pool, sample.x >> 3, sample.y >> 3, sample.z >> 3);
   }
 }
 

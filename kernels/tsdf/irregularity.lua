@@ -7,7 +7,7 @@
 --     perigee kernels/tsdf/irregularity.lua --count               counters on sim:profile, no times
 --     perigee kernels/tsdf/irregularity.lua --causes [--ncu]      the split into causes
 --     perigee kernels/tsdf/irregularity.lua --data                other data, and the controls
---     ... --budget 250 --csv out.csv --json out.jsonl --resume --charts folder
+--     ... --budget 250 [--estimate] --csv out.csv --json out.jsonl --resume --charts folder
 --
 -- An arm is compared with the CUDA C++ arm of the same levers, in the same run, cell and pass.
 -- README.md in this folder explains the workload, the arms and the causes.
@@ -25,6 +25,7 @@ parser:option("--impl", "only these arms, and those they are compared with"):arg
 parser:option("--passes", "times that everything is run (3)"):argname("N"):convert(math.tointeger)
 parser:option("--seed", "of the inputs"):argname("N"):convert(math.tointeger)
 parser:option("--budget", "seconds for all of it, about"):argname("S"):convert(tonumber)
+parser:flag("--estimate", "only say how long it takes on a GPU")
 parser:flag("--controls", "the regular controls, too")
 parser:flag("--published", "weights, colours, cap and timing as published")
 parser:flag("--count", "counters on sim:profile in place of times")
@@ -55,9 +56,9 @@ local function recall(results)
       known[("%d %s %s %s"):format(record.pass, record.stage, record.cell, record.impl)] = true
     end
   end
-  return function(one, passes)
+  return function(one, cell, passes)
     for _, arm in ipairs(one.impls) do
-      if not known[("%d %s %s %s"):format(passes, one.stage, one.cell, arm)] then return false end
+      if not known[("%d %s %s %s"):format(passes, one.stage, cell, arm)] then return false end
     end
     return true
   end
@@ -72,10 +73,15 @@ local function run_suite()
     cells = suite.words(options.cell) or figures and figures.cells,
     impls = suite.words(options.impl), controls = options.controls,
     set = figures and { compat = "published" } }
-  local left_out = suite.run(plan, {
+  local how = {
     device = options.count and "sim:profile" or options.device, seed = options.seed,
-    passes = options.count and 1 or options.passes or 3, budget = options.budget, skip = skip,
-  }, function(record)
+    passes = options.passes or 3, budget = options.budget, skip = skip,
+  }
+  if options.estimate then
+    print(("about %.0f s on a GPU"):format(suite.estimate(plan, how)))
+    return 0
+  end
+  local left_out = suite.run(plan, how, function(record)
     results:add(record)
     if json then json:write(pg.json.encode(record), "\n") end
   end)

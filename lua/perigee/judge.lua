@@ -488,7 +488,8 @@ end
 -- @tparam table how {cells = list of names or nil, impls = list of names or nil, set = {name =
 --   value, list or text}, points = list of {name = value} to run each cell with (default: what
 --   Task:points makes of set), knobs = {name = value or text} for the implementations that have
---   them, passes = how often all that is right is timed, each time with records of its own (1)}
+--   them, passes = how often all that is right is timed, each time with records of its own (1),
+--   wants = function(cell), asked before each cell: false leaves it out}
 -- @tparam function on_record called with each record as soon as it is final, and with what is too
 --   long to print, see record.of
 function Session:run(task, how, on_record)
@@ -507,7 +508,8 @@ function Session:run(task, how, on_record)
   self.pool:fill(#arms)
   local number = 0
   for _, cell in ipairs(cells) do
-    for _, point in ipairs(points) do
+    local wanted = not how.wants or how.wants(cell)
+    for _, point in ipairs(wanted and points or {}) do
       number = number + 1
       local p = task:resolve { purpose = self.purpose, cell = cell or nil, set = point }
       local chosen = arms_for(arms, p)

@@ -49,6 +49,7 @@ causes.COUNTED = {
   { "atomic sectors", function(c) return c.global_atomic_sectors / 1e6 end },
   { "collisions", function(c) return c.global_atomic_collisions / 1e6 end },
   { "store sectors", function(c) return c.global_store_sectors / 1e6 end },
+  { "L2 misses", function(c) return ((c.l2_sectors or 0) - (c.l2_hit_sectors or 0)) / 1e6 end },
 }
 
 local function row_of(one)

@@ -12,10 +12,10 @@ local data = {}
 --- The columns.
 data.VARIANTS = {
   { name = "as it is", title = "as it is", set = {} },
+  { name = "control", title = "control", set = {}, control = true },
   { name = "all there", title = "all there", set = { warm = true }, only = "allocate" },
   { name = "shuffled", title = "shuffled", set = { order = "shuffled" } },
   { name = "morton", title = "Morton", set = { order = "morton" } },
-  { name = "control", title = "control", set = {}, control = true },
 }
 
 -- The controls have an arm a language, whatever arms are asked for.

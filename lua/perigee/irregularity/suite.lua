@@ -103,18 +103,16 @@ end
 --- Everything that one pass runs.
 -- @tparam table how {stages, cells, impls = lists or nil; set = parameters; controls = true adds
 --   the regular controls; any = true: the stages are names of tasks}
--- @treturn table list of {stage, task, cell, impls, set}; and the number of arms in it
+-- @treturn table list of {stage, task, cells, impls, set}
 function suite.plan(how)
-  local list, arms, known = {}, 0, how.cells and {}
-  local function add(stage, label)
+  local list, known = {}, how.cells and {}
+  local function add(stage)
     local task = suite.task(stage)
     local impls = suite.arms_of(task, how.impls)
-    for _, cell in ipairs(#impls > 0 and cells_of(task, how.cells) or {}) do
-      list[#list + 1] = { stage = label or stage, task = task, cell = cell, impls = impls,
-        set = how.set }
-      arms = arms + #impls
-      if known then known[cell] = true end
-    end
+    local cells = #impls > 0 and cells_of(task, how.cells) or {}
+    if #cells == 0 then return end
+    list[#list + 1] = { stage = stage, task = task, cells = cells, impls = impls, set = how.set }
+    for _, cell in ipairs(known and cells or {}) do known[cell] = true end
   end
   for _, stage in ipairs(how.any and how.stages or suite.stages(how.stages)) do
     add(stage)
@@ -123,12 +121,12 @@ function suite.plan(how)
   for _, cell in ipairs(how.cells or {}) do
     if not known[cell] then suite.task "allocate":select_cells { cell } end -- says what there is
   end
-  return list, arms
+  return list
 end
 
 -- ---- running ----
 
-local ARM_S, ARM_LEAST_S = 0.5, 0.02 -- of timing for each arm
+local SLICE_S, SLICE_LEAST_S = 0.5, 0.02 -- of timing for each arm in a pass
 local TIMED = 0.4 -- the share of a run's time that is timing: the rest is inputs and judging
 
 local Clock = {}
@@ -136,22 +134,39 @@ Clock.__index = Clock
 
 -- Seconds of timing for each arm when `left` of them are to be run in what is left of the budget.
 function Clock:slice(left)
-  if not self.budget then return ARM_S end
+  if not self.budget then return SLICE_S end
   local rest = self.budget - (core.now() - self.started)
-  return math.max(ARM_LEAST_S, math.min(ARM_S, TIMED * rest / math.max(1, left)))
+  return math.max(SLICE_LEAST_S, math.min(SLICE_S, TIMED * rest / math.max(1, left)))
 end
 
 function Clock:over()
   return self.budget ~= nil and core.now() - self.started > self.budget
 end
 
--- All passes of one cell: inputs are made and arms judged once, and timed in each pass.
-local function run_one(session, one, passes, on_record)
+-- Seconds that a cell of a stage takes on a GPU beside timing, and each of its arms: making inputs,
+-- judging.
+local CELL_S, ARM_S = 0.8, 0.35
+
+--- How long a plan takes on a GPU, about: seconds.
+function suite.estimate(plan, how)
+  local fixed, arms = 0, 0
+  for _, one in ipairs(plan) do
+    fixed = fixed + #one.cells * (CELL_S + ARM_S * #one.impls)
+    arms = arms + #one.cells * #one.impls * how.passes
+  end
+  local timing = how.budget and math.max(TIMED * how.budget, arms * SLICE_LEAST_S)
+  return fixed + (timing or arms * SLICE_S)
+end
+
+-- All cells of a stage, and all passes of each: inputs are made and arms judged once for these.
+local function run_one(session, one, wants, passes, on_record)
   local seen = {}
-  session:run(one.task, { cells = { one.cell }, impls = one.impls, set = one.set, passes = passes },
+  session:run(one.task, { cells = one.cells, impls = one.impls, set = one.set, passes = passes,
+    wants = function(cell) return wants(one, cell.name) end },
     function(record)
-      seen[record.impl] = (seen[record.impl] or 0) + 1
-      record.stage, record.pass, record.variant = one.stage, seen[record.impl], one.variant
+      local key = record.cell .. " " .. record.impl
+      seen[key] = (seen[key] or 0) + 1
+      record.stage, record.pass, record.variant = one.stage, seen[key], one.variant
       on_record(record)
     end)
 end
@@ -159,7 +174,7 @@ end
 --- Run a plan.
 -- @tparam table plan what `suite.plan` gave
 -- @tparam table how {device, passes = 3, seed, budget = seconds for all of it, skip = function(one,
---   passes): it is known already}
+--   cell, passes): it is known already}
 -- @tparam function on_record called with each record; it has `stage` and `pass`, too
 -- @treturn integer how many cells of stages the budget left out
 function suite.run(plan, how, on_record)
@@ -167,18 +182,18 @@ function suite.run(plan, how, on_record)
   local line, left_out, pending = progress.new(true), 0, 0
   local spec = device.spec(how.device or "auto")
   local passes = spec:match "^sim" and 1 or how.passes -- a simulator has no time to take again
-  for _, one in ipairs(plan) do pending = pending + #one.impls * passes end
+  for _, one in ipairs(plan) do pending = pending + #one.cells * #one.impls * passes end
   local session <close> = judge.session { device = spec, seed = how.seed, timeout = how.timeout,
     progress = function(text) line:say(text) end }
-  for _, one in ipairs(plan) do
-    if clock:over() then
-      left_out = left_out + 1
-    elseif not (how.skip and how.skip(one, passes)) then
-      session.budget = clock:slice(pending)
-      run_one(session, one, passes, on_record)
-    end
+  local function wants(one, cell)
+    local slice = clock:slice(pending)
     pending = pending - #one.impls * passes
+    if how.skip and how.skip(one, cell, passes) then return false end
+    left_out = left_out + (clock:over() and 1 or 0)
+    session.budget = slice
+    return not clock:over()
   end
+  for _, one in ipairs(plan) do run_one(session, one, wants, passes, on_record) end
   line:clear()
   return left_out
 end
