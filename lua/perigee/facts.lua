@@ -170,7 +170,9 @@ facts.LIST = {
   { "fence", "orders memory by a fence", op("fence", "membar") },
   { "sleep", "sleeps", op "nanosleep" },
   { "dependent_launch", "lets the next kernel start before its end", op "griddepcontrol" },
-  { "prefetch", "fetches ahead into caches", op("prefetch", "prefetchu") },
+  { "prefetch", "fetches ahead into caches", function(i)
+    return i.op == "prefetch" or i.op == "prefetchu" or i.op == "cp" and i.has.prefetch
+  end },
   { "cache_hint", "says what caches should keep for the moment", function(i)
     return HINTED[i.op] and any(i, HINTS)
   end },

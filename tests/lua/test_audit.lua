@@ -97,6 +97,7 @@ local CASES = {
   { "barrier.cluster.arrive; barrier.cluster.wait;", "cluster" },
   { "mbarrier.init.shared.b64 [sh], 1;", "mbarrier shared_memory" },
   { "prefetch.global.L2 [%o];", "prefetch" },
+  { "cp.async.bulk.prefetch.L2.global [%o], 64;", "bulk_copy prefetch" },
   { "ld.global.cs.f32 %f0, [%o];", "cache_hint" },
   { "ld.global.L2::evict_last.f32 %f0, [%o];", "cache_policy" },
   { "createpolicy.fractional.L2::evict_last.b64 %d1, 1.0;", "cache_policy" },

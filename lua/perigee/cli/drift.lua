@@ -12,7 +12,8 @@ local units = require "perigee.units"
 local command = {}
 
 function command.configure(parser)
-  parser:argument("series", "a JSONL file or a session of the results store, the attempts in order")
+  parser:argument("series",
+    "JSONL files or sessions of the results store, the attempts in their order"):args("+")
   records.configure(parser)
   parser:flag("--json", "one JSON object a line on standard output, a series each")
 end
@@ -58,7 +59,8 @@ local function head(series)
 end
 
 local COLUMNS = {
-  { title = "attempt", right = true }, { title = "record", right = true }, { title = "candidate" },
+  { title = "attempt", right = true }, { title = "record", right = true },
+  { title = "candidate" },
   { title = "verdict" }, { title = "cost", right = true }, { title = "over best", right = true },
   { title = "over naive", right = true }, { title = "" },
 }
@@ -85,7 +87,7 @@ end
 
 --- @treturn integer exit status: 1 when a series ends with an attempt that fell back
 function command.main(options)
-  local list, status = records.read(options.series, options, drift.series), 0
+  local list, status = records.read_all(options.series, options, drift.series), 0
   for i, series in ipairs(list) do
     if options.json then
       common.out(core.json_encode(series))

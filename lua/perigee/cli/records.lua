@@ -6,14 +6,14 @@ local store = require "perigee.store"
 
 local records = {}
 
--- {id, samples} of a record in a file; its number is that of its line.
+-- A record of a file is called FILE:LINE, as `perigee repro` takes it.
 local function lines_of(path)
   local next_line = store.lines(path)
   return function()
     local number, whole = next_line()
     if not whole then return nil end
     local rec, extra = store.parts(whole)
-    extra.id = number
+    extra.id = ("%s:%d"):format(path, number)
     return rec, extra
   end
 end
@@ -39,6 +39,22 @@ function records.read(name, options, body)
   end
   local opened <close> = store.open(path, { readonly = true })
   return body(opened:records(opened:find_session(name)))
+end
+
+--- Read several, one behind the other.
+-- @tparam table names
+-- @return what body returns
+function records.read_all(names, options, body)
+  local list, i = {}, 0
+  for _, name in ipairs(names) do
+    records.read(name, options, function(each, ...)
+      for rec, extra in each, ... do list[#list + 1] = { rec, extra } end
+    end)
+  end
+  return body(function()
+    i = i + 1
+    if list[i] then return list[i][1], list[i][2] end
+  end)
 end
 
 return records
