@@ -68,7 +68,7 @@ function export.fetch(arm, set, poison)
 end
 
 local FLOOR_US = 50 -- launches and a wait take so much of the host's clock
-local SLOW_GBS = 200 -- where nobody measured what this GPU copies
+local SLOW_GBS = 200 -- at least, where nobody measured what this GPU copies
 
 --- An untimed export that takes longer than what was timed and than reading and writing all that it
 -- may read and write, at half the speed of a copy, has done the work.
@@ -78,7 +78,7 @@ local SLOW_GBS = 200 -- where nobody measured what this GPU copies
 -- @tparam[opt] number copy GB/s, read and written
 -- @treturn table|nil a failure
 function export.too_long(median_us, export_us, bytes, copy)
-  local allowed = median_us + FLOOR_US + 2e-3 * bytes / (copy or SLOW_GBS)
+  local allowed = median_us + FLOOR_US + 2e-3 * bytes / math.max(copy or 0, SLOW_GBS)
   if export_us < allowed then return nil end
   local text = ("the untimed export took %.0f us, what was timed %.0f us: the work was "
     .. "moved there"):format(export_us, median_us)
