@@ -147,6 +147,16 @@ local function unreadable(module, required, not_allowed)
     failure = failure }
 end
 
+-- A block that one launch gives back the next one gets, with what is in it: answers would outlive
+-- launches there, and nothing puts such memory back. The simulator has none either.
+local function allocates(found)
+  local fact = found.facts.allocate
+  if not fact then return nil end
+  local text = "memory from the device's allocator keeps what is in it from launch to launch"
+  return { verdict = "unsupported", reason = text, hint = "declare scratch in a plan.lua",
+    findings = { { kind = "allocate", text = text, where = fact.where } } }
+end
+
 local function examine(arm)
   local task = arm.case.task
   local required, not_allowed = task:facts_of("require", arm.p), task:facts_of("forbid", arm.p)
@@ -158,7 +168,7 @@ local function examine(arm)
   local wrong = facts.broken(found.facts, required, not_allowed)
   return {
     facts = found.facts, globals = found.globals, entries = entries, found = found,
-    failure = wrong and forbidden(wrong.text, wrong.where, wrong.fact),
+    failure = wrong and forbidden(wrong.text, wrong.where, wrong.fact) or allocates(found),
   }
 end
 
@@ -180,7 +190,7 @@ end
 --- Audit the kernels that an arm's plan launches; `arm.audit` is {facts, globals, entries,
 -- launches, findings}. A plan that launches nothing says nothing.
 -- @tparam table arm of perigee.judge, its module loaded and its plan linked
--- @treturn nil|table the failure "forbidden"
+-- @treturn nil|table the failure "forbidden" or, of kernels that allocate memory, "unsupported"
 function audit.arm(arm)
   if #arm.kernel_names == 0 then return nil end
   local key = core.json_encode { arm.key, arm.kernel_names, arm.cell and arm.cell.name or "" }

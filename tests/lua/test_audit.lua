@@ -552,6 +552,21 @@ function TestContract:test_describe_says_it()
   lu.assertStrContains(text, "its PTX must not have f64_arithmetic (scalar f64 arithmetic)")
 end
 
+-- The simulator refuses it when it is loaded, so this asks the audit alone.
+function TestContract:test_memory_that_kernels_allocate_is_not_supported()
+  local function failure(body)
+    local arm = { case = { task = task_with {}, signatures = {} }, p = { n = 64 }, steps = {},
+      built = {}, impl = { shown = "x.ptx" }, kernel_names = { "sums" }, key = body,
+      ptx = ".version 8.0 .target sm_80 .address_size 64 .extern .func (.param .b64 r) malloc "
+        .. "(.param .b64 n); .visible .entry sums() { " .. body .. " ret; }" }
+    return audit.arm(arm)
+  end
+  lu.assertNil(failure "")
+  local refused = failure "{ .param .b64 f; .param .b64 r; call.uni (r), malloc, (f); }"
+  lu.assertEquals(refused.verdict, "unsupported")
+  lu.assertStrContains(refused.reason, "keeps what is in it from launch to launch")
+end
+
 -- A driver may accept what the audit does not know, and the simulator refuses it anyway; so this
 -- asks the audit alone.
 function TestContract:test_what_cannot_be_read_cannot_keep_a_contract()
