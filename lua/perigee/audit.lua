@@ -21,9 +21,7 @@ end
 -- ---- findings ----
 
 local function variables(bytes)
-  local names = {}
-  for name in pairs(bytes) do names[#names + 1] = name end
-  table.sort(names)
+  local names = params.names(bytes)
   for i, name in ipairs(names) do
     names[i] = name == "*" and "a variable" or ("%s (%s)"):format(name, units.bytes(bytes[name]))
   end
@@ -59,7 +57,8 @@ function audit.findings(found, worlds, names)
       list[#list + 1] = finding(told[1], told[2], ("%s: %s"):format(told[3], fact.text), fact.where)
     end
   end
-  for name, bytes in pairs(found.tables) do
+  for _, name in ipairs(params.names(found.tables)) do
+    local bytes = found.tables[name]
     if bytes >= TABLE_NOTED then
       list[#list + 1] = finding("constant_table", "note",
         ("reads a table of %s, %s"):format(units.bytes(bytes), name),

@@ -364,6 +364,17 @@ function TestFindings:test_what_is_suspicious_and_what_is_a_note()
     .. "ld.const.u32 %n1, [small]; fence.acq_rel.gpu; @%p1 trap;"), {})
 end
 
+function TestFindings:test_a_large_table_is_noted()
+  local function table_of(words)
+    local read = module((".global .u32 lut[%d] = {7};\n.entry k() {\n"):format(words) .. REGS
+      .. "mov.u64 %d1, lut; ld.global.u32 %n1, [%d1+4]; ret; }")
+    return audit.findings(facts.of(read, { "k" }), {}, {})
+  end
+  lu.assertEquals(table_of(1023), {})
+  lu.assertEquals(table_of(1024)[1].severity, "note")
+  lu.assertEquals(table_of(1024)[1].text, "reads a table of 4.10 kB, lut")
+end
+
 -- ---- through the judge ----
 
 TestJudged = {}
