@@ -252,7 +252,7 @@ __device__ inline unsigned settle_by_warp(u64* taken, Region region, u64 key, un
 }
 
 constexpr int kHeld = 4;   // keys of a thread at once
-constexpr int kAlone = 4;  // slots that a thread tries for a key by itself
+constexpr int kAlone = 8;  // slots that a thread tries for a key by itself
 
 // Puts keys into a region. What does not find its slot soon is given to the whole warp: in a table
 // that is nearly full the longest search of 32 takes six times as long as the mean. Calls `found`

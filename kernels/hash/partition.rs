@@ -392,7 +392,7 @@ fn shuffle_u64(value: u64, from: u32) -> u64 {
 }
 
 pub const HELD: u32 = 4; // keys of a thread at once
-const ALONE: u32 = 4; // slots that a thread tries for a key by itself
+const ALONE: u32 = 8; // slots that a thread tries for a key by itself
 
 /// Puts keys into a region. What does not find its slot soon is given to the whole warp: in a table
 /// that is nearly full the longest search of 32 takes six times as long as the mean. Calls `found`
