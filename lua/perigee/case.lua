@@ -78,13 +78,16 @@ end
 -- @tparam table task
 -- @tparam table p resolved parameters
 -- @tparam integer seed
-function case.make(task, p, seed)
+-- @tparam[opt] string family of values that inputs get, see perigee.families
+function case.make(task, p, seed, family)
   local self = setmetatable({
-    task = task, p = p, seed = seed, list = {}, by_name = {},
+    task = task, p = p, seed = seed, family = family, list = {}, by_name = {},
     signatures = task:contract(p),
   }, Case)
   self.io = io_of(self)
-  add(self, "input", task:call("inputs", p, rng.new(seed)))
+  local inputs = task:call("inputs", p, rng.new(seed))
+  if family then require("perigee.families").apply(inputs or {}, family) end
+  add(self, "input", inputs)
   add(self, "state", task:call("state", p, self.io))
   add(self, "output", task:call("outputs", p, self.io))
   sort(self)

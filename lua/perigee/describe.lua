@@ -8,6 +8,7 @@ local case = require "perigee.case"
 local errors = require "perigee.errors"
 local explain = require "perigee.explain"
 local facts = require "perigee.facts"
+local families = require "perigee.families"
 local files = require "perigee.files"
 local flags = require "perigee.flags"
 local judge = require "perigee.judge"
@@ -269,7 +270,7 @@ function describe.table(task, set)
   local launch, kernels = plan_of(task, one, p)
   local signatures = wanted(one.signatures, kernels)
   local checks = params.check_count(task.params, set)
-  local own = task.own_layout
+  local own, values = task.own_layout, families.of(one)
   return {
     name = task.name, category = task.category, level = task.level, doc = task.doc,
     file = files.shown(task.file or task.where or "?"),
@@ -279,7 +280,8 @@ function describe.table(task, set)
     buffers = buffer_list(task, cases, p), scalars = scalar_list(task, signatures, p),
     launch = launch, default_at = task:brief(p, "default"),
     sim_at = task:brief(one.p, "sim"),
-    checks = { sizes = checks, seeds = judge.CHECK_SEEDS, cases = checks * judge.CHECK_SEEDS + 1 },
+    checks = { sizes = checks, seeds = judge.CHECK_SEEDS, families = core.json_array(values),
+      cases = checks * judge.CHECK_SEEDS + #values + 1 },
     require = facts_of(task, "require", p), forbid = facts_of(task, "forbid", p),
     validate = validators_of(task, one), work = work_of(task, p),
     time = { method = method, batch = batch, text = explain.METHODS[method] },

@@ -137,9 +137,11 @@ end
 
 local function say_judging(d, out)
   section(out, "Judging")
-  say_wrapped(out, "  ", ("%d size%s with %d seeds each, then the timed size; sim:check looks at "
+  local values = d.checks.families
+  say_wrapped(out, "  ", ("%d size%s with %d seeds each%s, then the timed size; sim:check looks at "
     .. "every access, too"):format(d.checks.sizes, d.checks.sizes == 1 and "" or "s",
-    d.checks.seeds))
+    d.checks.seeds, #values == 0 and "" or (", one with %s values"):format(
+    table.concat(values, ", "))))
   for _, one in ipairs(d.validate) do
     local options = one.options ~= "" and (" (%s)"):format(one.options) or ""
     out(("  validator %s%s"):format(one.name, options))

@@ -12,6 +12,7 @@ local compile = require "perigee.compile"
 local dump = require "perigee.dump"
 local errors = require "perigee.errors"
 local export = require "perigee.export"
+local families = require "perigee.families"
 local impl = require "perigee.impl"
 local params = require "perigee.params"
 local pattern = require "perigee.pattern"
@@ -534,10 +535,12 @@ end
 -- ---- checking a candidate ----
 
 -- The case for a purpose and seed, kept for the next candidate of this session.
-function Session:case(task, how, stream)
+function Session:case(task, how, stream, family)
   local p = task:resolve(how)
-  local key = task.name .. "\n" .. stream .. "\n" .. params.text(p)
-  if not self.cases[key] then self.cases[key] = case.make(task, p, self:seed_of(stream)) end
+  local key = table.concat({ task.name, stream, family or "", params.text(p) }, "\n")
+  if not self.cases[key] then
+    self.cases[key] = case.make(task, p, self:seed_of(stream), family)
+  end
   return self.cases[key]
 end
 
@@ -545,9 +548,16 @@ local function at(one, which, purpose)
   return ("%s (%s)"):format(one.task:brief(one.p, purpose), which)
 end
 
-function Session:check_case(task, index, number, set)
+function Session:check_case(task, index, number, set, family)
   return self:case(task, { purpose = "check", index = index, set = set },
-    SEED_CHECK + index * judge.CHECK_SEEDS + number)
+    SEED_CHECK + index * judge.CHECK_SEEDS + number, family)
+end
+
+-- What is checked, in order: a list of {index, number, family}.
+function Session:check_list(task, set)
+  return families.list(params.check_count(task.params, set), judge.CHECK_SEEDS, function(index)
+    return self:check_case(task, index, 1, set)
+  end)
 end
 
 function Session:timed_case(task, set)
@@ -557,8 +567,8 @@ end
 -- Inputs and expected values of all cases, made while the driver and the compiler are busy.
 function Session:prepare_cases(task, set)
   self.progress("making inputs and expected values")
-  for index = 1, params.check_count(task.params, set) do
-    for number = 1, judge.CHECK_SEEDS do self:check_case(task, index, number, set):expected() end
+  for _, one in ipairs(self:check_list(task, set)) do
+    self:check_case(task, one.index, one.number, set, one.family):expected()
   end
   local timed = self:timed_case(task, set)
   if not timed.versions then self:complete(timed) end
@@ -566,17 +576,18 @@ end
 
 -- What a failing case leaves that later cases overwrite.
 local OF_CASE = { "case", "cases", "checks", "facts", "counters", "profile", "findings", "wall_us",
-  "schedule" }
+  "schedule", "steps", "kernel_names" }
 
 local function keep(arm)
   local kept = {}
   for _, field in ipairs(OF_CASE) do kept[field] = arm[field] end
+  kept.found = arm.audit and arm.audit.findings
   return kept
 end
 
-local function declared(p, task)
-  local values = {}
-  for name in pairs(task.params) do values[name] = p[name] end
+local function declared(one)
+  local values = { values = one.family or "drawn" }
+  for name in pairs(one.task.params) do values[name] = one.p[name] end
   return values
 end
 
@@ -594,24 +605,25 @@ local function failed_cases(tried, count)
   return { failed = failed, tried = #tried, of = count, pattern = pattern.cases(tried) }
 end
 
--- One check size with one seed; the failure, if any.
-function Session:check_one(arm, task, index, number, set)
-  arm.case = self:check_case(task, index, number, set)
-  local where = at(arm.case, ("inputs %d of %d"):format(number, judge.CHECK_SEEDS), "sim")
+-- One check size with one seed, or one family; the failure, if any.
+function Session:check_one(arm, task, index, number, set, family)
+  arm.case = self:check_case(task, index, number, set, family)
+  local which = family and ("%s values"):format(family)
+    or ("inputs %d of %d"):format(number, judge.CHECK_SEEDS)
+  local where = at(arm.case, which, "sim")
   self.progress("checking " .. where)
   local twice = number == judge.CHECK_SEEDS and index == params.check_count(task.params, set)
   local failure = self:verify(arm, 1, twice and "twice" or true)
   return failure, failure and of_case(failure) and where or nil
 end
 
--- Every check size with every seed. The first failure decides.
+-- Everything that is checked. The first failure decides.
 function Session:check_cases(arm, task, set)
   local tried, kept, since = {}, nil, nil
-  local sizes = params.check_count(task.params, set)
-  for k = 0, sizes * judge.CHECK_SEEDS - 1 do
-    local index, number = k // judge.CHECK_SEEDS + 1, k % judge.CHECK_SEEDS + 1
-    local failure, where = self:check_one(arm, task, index, number, set)
-    tried[#tried + 1] = { params = declared(arm.case.p, task), ok = not failure }
+  local list = self:check_list(task, set)
+  for _, one in ipairs(list) do
+    local failure, where = self:check_one(arm, task, one.index, one.number, set, one.family)
+    tried[#tried + 1] = { params = declared(arm.case), ok = not failure }
     if failure and not kept then
       kept, since = keep(arm), core.now()
       arm.failure, arm.failed_at = failure, where
@@ -621,8 +633,9 @@ function Session:check_cases(arm, task, set)
   end
   if not kept then return end
   for _, field in ipairs(OF_CASE) do arm[field] = kept[field] end
+  if arm.audit then arm.audit.findings = kept.found end
   if is_wrong(arm.failure) then
-    arm.failed_cases = failed_cases(tried, sizes * judge.CHECK_SEEDS)
+    arm.failed_cases = failed_cases(tried, #list)
   end
 end
 

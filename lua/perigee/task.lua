@@ -24,7 +24,7 @@ local FIELDS = {
   reference = "function",
   validate = "table function string", time = "function table", work = "function", impls = "table",
   facts = "function table", allow_empty = "boolean", varies = "boolean",
-  deterministic = "boolean", own_layout = "boolean table",
+  families = "table", deterministic = "boolean", own_layout = "boolean table",
   require = "table function", forbid = "table function",
 }
 local REQUIRED = { "name", "kernel", "launch", "reference" }
@@ -94,6 +94,10 @@ local function check_fields(declared, where)
   end
   if not declared.name:match("^[%w_%-]+[%w_%-/%.]*$") then
     fail(where, 'for example "vector/saxpy"', "task: bad name '%s'", declared.name)
+  end
+  if declared.families then
+    check_texts(declared.families, "task: families", where)
+    require("perigee.families").check(declared.families, where)
   end
   for _, name in ipairs { "own_layout", "require", "forbid" } do
     if type(declared[name]) == "table" then

@@ -64,6 +64,7 @@ single precision. The work is n^3 / 3 operations, in a chain of n square roots a
     shift = { default = 0.1, min = 0.001, max = 1000.0, doc = "added to the diagonal" },
   },
   inputs = positive_definite,
+  families = {}, -- a matrix of other values is hardly positive definite
   outputs = function(p) return { l = pg.spec("f32", { p.n, p.n }) } end,
   kernel = "void cholesky(const float* a, float* l, int n)",
   launch = function() return { grid = 1, block = 256 } end,

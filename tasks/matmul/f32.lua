@@ -16,9 +16,9 @@ c = a b for matrices of single-precision numbers.
 
 a has m rows and k columns, b has k rows and n columns, c has m rows and n columns; all are stored
 row by row: c[i n + j] is the sum over l of a[i k + l] b[l n + j]. The elements of a and b are
-uniform in [-1, 1). The arithmetic must be that of single precision: every product keeps the 24 bits
-of its factors. Sums may be in any order, and products may be fused with them. At the default size
-arithmetic is the limit: 2 m n k operations.]],
+drawn from [-1, 1), in some checks from elsewhere. The arithmetic must be that of single precision:
+every product keeps the 24 bits of its factors. Sums may be in any order, and products may be fused
+with them. At the default size arithmetic is the limit: 2 m n k operations.]],
   params = {
     m = extent(4096, { 1, 17, 128, 256, 131, 5 }, 150, "rows of a and c"),
     n = extent(4096, { 1, 33, 128, 384, 258, 300 }, 140, "columns of b and c"),
@@ -30,6 +30,7 @@ arithmetic is the limit: 2 m n k operations.]],
       a = rng:array("f32", { p.m, p.k }, between), b = rng:array("f32", { p.k, p.n }, between),
     }
   end,
+  families = { "tiny", "huge", "zeros", "equal", "alternating" },
   outputs = function(p) return { c = pg.spec("f32", { p.m, p.n }) } end,
   kernel = "void matmul(const float* a, const float* b, float* c, int m, int n, int k)",
   launch = function(p)

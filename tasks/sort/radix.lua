@@ -72,6 +72,7 @@ radix sort of four passes and a count moves 36.]],
     local last = (1 << p.bits) - 1
     return { keys = rng:array("u32", p.n, { dist = "integer", first = 0, last = last }) }
   end,
+  families = { "equal", "sorted", "reversed" },
   outputs = function(p) return { sorted = pg.spec("u32", p.n) } end,
   kernel = "void sort(const unsigned* keys, unsigned* sorted, int n)",
   launch = function(p) return { grid = (p.n + 255) // 256, block = 256 } end,

@@ -55,6 +55,7 @@ local function activation(name, formula, dtype)
     inputs = function(p, rng)
       return { x = rng:array(dtype, p.n, { dist = "uniform", low = -p.scale, high = p.scale }) }
     end,
+    families = { "tiny", "zeros", "equal", "sorted" },
     outputs = function(p) return { y = pg.spec(dtype, p.n) } end,
     kernel = ("void %s(const %s* x, %s* y, int n)"):format(full, precision.type, precision.type),
     launch = function(p) return { grid = (p.n + 255) // 256, block = 256 } end,

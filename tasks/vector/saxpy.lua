@@ -6,9 +6,9 @@ return pg.task {
   doc = [[
 z = a x + y on vectors of n single-precision numbers.
 
-For every i from 0 to n - 1: z[i] = a * x[i] + y[i]. x and y are uniform in [-1, 1). The product may
-be fused with the addition. Everything is read or written once, so memory bandwidth is the limit:
-12 bytes an element.]],
+For every i from 0 to n - 1: z[i] = a * x[i] + y[i]. x and y are drawn from [-1, 1); some checks
+have other values. The product may be fused with the addition. Everything is read or written once,
+so memory bandwidth is the limit: 12 bytes an element.]],
 
   params = {
     n = {
@@ -22,6 +22,7 @@ be fused with the addition. Everything is read or written once, so memory bandwi
     local between = { dist = "uniform", low = -1, high = 1 }
     return { x = rng:array("f32", p.n, between), y = rng:array("f32", p.n, between) }
   end,
+  families = { "tiny", "huge", "zeros", "equal", "sorted", "alternating" },
   outputs = function(p) return { z = pg.spec("f32", p.n) } end,
 
   kernel = "void saxpy(const float* x, const float* y, float* z, float a, int n)",

@@ -16,6 +16,9 @@ local WIDE = is_real and 1 << 24 or 1 << 10 -- elements of the kernel that memor
 local CALIBRATE = is_real and 100000 or 50
 local WITHIN, WITHIN_US = is_real and 0.02 or 1e9, 0.3
 local TRIALS = is_real and 20 or 1
+-- Two processes differ by 0.2 us in what a kernel's start takes. A graph has one start for many, and
+-- in longer kernels it is little.
+local SHORT = 100 -- us
 local A, C = 1664525, 1013904223
 local MASK = 0xffffffff
 
@@ -185,8 +188,13 @@ local function against_itself(ptx, us, rounds, method)
     ratios[i] = records[2] and records[2].speedup and records[2].speedup.a or 0
     if math.abs(ratios[i] - 1) <= 0.005 then same = same + 1 end
   end
-  check(("a kernel of %d us against itself, %s: 1.00 within 0.5%% in %d of %d"):format(us, method,
-    same, TRIALS), same >= TRIALS - 1 or not is_real, sorted_text(ratios))
+  local what = ("a kernel of %d us against itself, %s: 1.00 within 0.5%% in %d of %d"):format(us,
+    method, same, TRIALS)
+  if method ~= "graph" and us < SHORT then
+    print(("  %s: %s"):format(what, sorted_text(ratios)))
+  else
+    check(what, same >= TRIALS - 1 or not is_real, sorted_text(ratios))
+  end
 end
 
 -- Twenty comparisons with a kernel that does 1% more.
@@ -211,8 +219,8 @@ assert(core.write_file(ptx, core.compile { source = SOURCE, name = "spin.cu" }.p
 local one_us = calibrate(ptx)
 print(("one round takes %.4f us"):format(one_us))
 truth(ptx, one_us)
-for _, how in ipairs { { 20, "cold" }, { 20, "hot" }, { 200, "cold" } } do
-  if is_real or how[1] == 20 then
+for _, how in ipairs { { 20, "cold" }, { 20, "graph" }, { 200, "cold" } } do
+  if is_real or how[2] == "cold" and how[1] == 20 then
     against_itself(ptx, how[1], rounds_for(how[1], one_us), how[2])
   end
 end

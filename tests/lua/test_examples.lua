@@ -120,7 +120,7 @@ function TestEvaluate:test_check_judges_a_text_or_a_file()
   if not core.compiler_info() then lu.skip("no NVRTC on this machine") end
   local rec = pg.check(task(), { source = KERNEL:format("2 * x[i]") }, { device = "sim" })
   lu.assertEquals(rec.verdict, "passed")
-  lu.assertEquals(rec.cases, 7)
+  lu.assertEquals(rec.cases, 10)
   local path = os.tmpname() .. ".cu"
   core.write_file(path, KERNEL:format("x[i] - x[i]"))
   rec = pg.check(task(), path, { device = "sim", set = { n = { 7, 8 } } })
