@@ -184,10 +184,12 @@ macro_rules! each {
     } ),*] };
 }
 
-/// The i-th of `n` keys, which is read once; EMPTY behind the last.
+/// The i-th of `n` keys, which is read once; EMPTY behind the last. Without a branch: loads that
+/// branches part are not in flight together.
 #[inline(always)]
 pub unsafe fn key_at(keys: *const u64, i: u32, n: u32) -> u64 {
-    if i < n { unsafe { load_streaming_u64(keys.add(i as usize)) } } else { EMPTY }
+    let key = unsafe { load_streaming_u64(keys.add(i.min(n - 1) as usize)) };
+    if i < n { key } else { EMPTY }
 }
 
 /// The keys of a thread, those of a block side by side, EMPTY behind the last.

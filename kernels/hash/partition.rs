@@ -171,7 +171,12 @@ unsafe fn move_tile(
 ) {
     let me = thread_x() as usize;
     unsafe {
-        let mine = each!(16, k => key_at(keys, beside(k), total));
+        // Of a full tile at distances that are known: one address for all.
+        let mine = if total == TILE as u32 {
+            each!(16, k => load_streaming_u64(keys.add(me + k * MOST)))
+        } else {
+            each!(16, k => key_at(keys, (me + k * MOST) as u32, total))
+        };
         *room.count.add(me) = 0;
         sync_threads();
         let mut rank = [0; ITEMS / 2]; // two in one register: more warps fit
@@ -197,7 +202,7 @@ unsafe fn move_tile(
         });
         sync_threads();
         each!(16, k => {
-            let i = beside(k);
+            let i = (me + k * MOST) as u32;
             if i < total {
                 let key = *room.tile.add(i as usize);
                 *to.add((*room.base.add(digit.of(key))).wrapping_add(i) as usize) = key;
