@@ -91,7 +91,7 @@ static bool lower_atomic(lowering *l, const ptx_instr *instr) {
     op->d = s[i].d;
     op->b = s[i].b;
     op->c = s[i].c;
-    op->e = 1; /* marks an atomic for the counters */
+    op->e = i ? SIM_COUNTED : (uint32_t)count; /* for the counters: one request of the vector */
     lower_describe(l, op, type, 1, true);
     if (!lower_address(l, op, &instr->operands[first], lower_space(instr))) return false;
     op->imm += (uint64_t)i * ptx_type_bytes(type);

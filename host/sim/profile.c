@@ -258,11 +258,11 @@ const sim_op *sim_op_count_memory(sim_warp *w, const sim_op *op) {
   uint64_t address[SIM_LANES];
   uint32_t n = gather(w, op + 1, address);
   pg_counters *c = sim_counters(w, op);
-  if (!n) return op + 1;
+  if (!n || op[1].e == SIM_COUNTED) return op + 1;
   if (address[0] < SIM_SHARED_WINDOW) {
     uint32_t bytes = (uint32_t)op[1].bytes * op[1].count;
     if (op[1].e)
-      count_atomic(w, c, address, n, bytes);
+      count_atomic(w, c, address, n, bytes * op[1].e);
     else if (op[1].store)
       count_store(w, c, address, n, bytes, op->imm != 0);
     else

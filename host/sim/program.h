@@ -19,6 +19,7 @@ typedef const sim_op *(*sim_handler)(sim_warp *, const sim_op *);
  * of 32 or 64 bits; a predicate is one 32-bit mask. 8- and 16-bit values live in 32-bit slots, bits
  * above them undefined. */
 enum { SIM_UPPER_HALF = 256 }; /* of a 128-bit slot: two 64-bit ones in a row */
+enum { SIM_COUNTED = 255 };    /* e of an atomic: its vector's first element stands for it */
 enum { SIM_CARRY = 32 };       /* slot of the carry flag CC.CF in every frame: a predicate */
 
 struct sim_op {
