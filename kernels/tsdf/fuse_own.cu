@@ -20,8 +20,14 @@
 #ifndef PAIR
 #define PAIR 1 // two lanes add the two halves of a voxel's sector with one instruction
 #endif
+#ifndef AHEAD
+#define AHEAD 1 // terms between the prefetch of a voxel and the addition to it
+#endif
+#ifndef PER_SM
+#define PER_SM 0 // blocks that a multiprocessor must hold: fewer registers a thread; 0: no matter
+#endif
 #ifndef BRICK
-#define BRICK 0 // the voxels of a block in bricks of 2 x 2 x 2 rather than in rows of 8
+#define BRICK 1 // the voxels of a block in bricks of 2 x 2 x 2 rather than in rows of 8
 #endif
 
 #ifndef LEAN
@@ -30,6 +36,12 @@
 #if __CUDA_ARCH__ < 900
 #undef PAIR
 #define PAIR 0 // without vectors the fifth sum would come with three zeros to add
+#endif
+
+#if PER_SM
+#define BOUNDS __launch_bounds__(BLOCK, PER_SM)
+#else
+#define BOUNDS __launch_bounds__(BLOCK)
 #endif
 
 constexpr u32 kNoVoxel = 0xffffffffu;
@@ -85,6 +97,10 @@ __device__ inline void add_four(float *at, float a, float b, float c, float d) {
 #endif
 }
 
+__device__ inline void prefetch(const float *at) {
+  asm volatile("prefetch.global.L2 [%0];" ::"l"(__cvta_generic_to_global(at)));
+}
+
 // Neighbouring lanes help each other: of the two voxels that they hold, first one and then the
 // other gets both its halves from the two lanes at once, which is one access to a whole sector.
 // All lanes of the warp take part, those without a voxel with kNoVoxel.
@@ -110,16 +126,63 @@ __device__ inline void add_sums(const Sums &sums, u32 voxel, const Term &term) {
   atomicAdd(fifth_of(sums, voxel), term.seen.b);
 }
 
-// Add the terms of a warp, those for one voxel as one when `warp` says so. All lanes take part.
-template <bool warp> __device__ inline void emit(const Sums &sums, u32 voxel, Term term) {
-  if (warp) {
+// ---- what becomes of terms: sinks ----
+
+// All lanes of the warp take part in `put` and `finish`; those without a term give kNoVoxel.
+
+struct Direct {
+  Sums sums;
+
+  __device__ void put(u32 voxel, const Term &term) {
+    add_sums(sums, voxel, term);
+  }
+};
+
+// Adds up first what the lanes of a warp have for one voxel.
+struct Merged {
+  Sums sums;
+
+  __device__ void put(u32 voxel, Term term) {
     const u32 adding = __ballot_sync(kFullWarp, voxel != kNoVoxel), lane = threadIdx.x & 31;
     const u32 same = voxel != kNoVoxel ? __match_any_sync(adding, voxel) : 0;
     sum_of_group(same, lane, term.tsdf, term.seen);
     if ((int)lane != __ffs((int)same) - 1) voxel = kNoVoxel;
+    add_sums(sums, voxel, term);
   }
-  add_sums(sums, voxel, term);
-}
+};
+
+// Asks the L2 cache for a voxel's sums a few terms before these are added: an addition that misses
+// there holds up those behind it, a prefetch does not.
+template <class Sink> struct Ahead {
+  static constexpr int kDepth = AHEAD > 0 ? AHEAD : 1;
+  Sink sink;
+  u32 voxels[kDepth];
+  Term terms[kDepth];
+
+  __device__ explicit Ahead(const Sums &sums) : sink{sums} {
+    for (int i = 0; i < kDepth; ++i) voxels[i] = kNoVoxel;
+  }
+  __device__ void put(u32 voxel, const Term &term) {
+    if (AHEAD == 0) return sink.put(voxel, term);
+    if (voxel != kNoVoxel) {
+      prefetch(four_of(sink.sums, voxel));
+      if (FLOATS != 8) prefetch(fifth_of(sink.sums, voxel));
+    }
+    sink.put(voxels[0], terms[0]);
+#pragma unroll
+    for (int i = 0; i + 1 < kDepth; ++i) {
+      voxels[i] = voxels[i + 1];
+      terms[i] = terms[i + 1];
+    }
+    voxels[kDepth - 1] = voxel;
+    terms[kDepth - 1] = term;
+  }
+  __device__ void finish() {
+    if (AHEAD == 0) return;
+#pragma unroll
+    for (int i = 0; i < kDepth; ++i) sink.put(voxels[i], terms[i]);
+  }
+};
 
 // ---- the pass ----
 
@@ -194,9 +257,9 @@ __device__ inline void join(Term &sum, const Term &term) {
 }
 
 // The points of one thread walk side by side, so that those that share a voxel meet there.
-template <int run, bool warp, bool lean>
-__device__ inline void walk(const Fusion &f, const Pool &pool, const Sums &sums,
-                            Walker (&walkers)[run], int live) {
+template <bool lean, int run, class Sink>
+__device__ inline void walk(const Fusion &f, const Pool &pool, Sink &sink, Walker (&walkers)[run],
+                            int live) {
   const Span span = span_of(f.steps);
   for (int s = span.first; s <= span.last; ++s) {
     u32 pending = kNoVoxel;
@@ -206,23 +269,25 @@ __device__ inline void walk(const Fusion &f, const Pool &pool, const Sums &sums,
       Walker &w = walkers[k];
       const Sample sample =
           lean ? lean_sample_at(w.ray, s, f.cam, f.grid) : sample_at(w.ray, s, f.cam, f.grid);
-      const u32 voxel = step(f, pool, sums, w, walkers[k > 0 ? k - 1 : 0], k < live, sample);
+      const u32 voxel =
+          step(f, pool, sink.sink.sums, w, walkers[k > 0 ? k - 1 : 0], k < live, sample);
       const Term term = {clamped(sample.sdf, f.inv_trunc) * w.seen.weight, w.seen};
       const bool joins = k > 0 && voxel == pending;
-      if (k > 0) emit<warp>(sums, joins ? kNoVoxel : pending, sum);
+      if (k > 0) sink.put(joins ? kNoVoxel : pending, sum);
       if (joins)
         join(sum, term);
       else
         sum = term;
       pending = voxel;
     }
-    emit<warp>(sums, pending, sum);
+    sink.put(pending, sum);
   }
+  sink.finish();
 }
 
 // Lanes past the end walk the last ray but neither ask nor add.
-template <int run, bool warp>
-__device__ inline void fuse_points(const Fusion &f, const Pool &pool, const Sums &sums) {
+template <int run, class Sink>
+__device__ inline void fuse_points(const Fusion &f, const Pool &pool, Sink sink) {
   const int first = (int)(blockIdx.x * blockDim.x + threadIdx.x) * run;
   Walker walkers[run];
   bool near = LEAN;
@@ -232,9 +297,9 @@ __device__ inline void fuse_points(const Fusion &f, const Pool &pool, const Sums
     near = near && is_near(walkers[k].ray, f.steps, f.grid);
   }
   if (__all_sync(kFullWarp, near))
-    walk<run, warp, true>(f, pool, sums, walkers, f.n - first);
+    walk<true>(f, pool, sink, walkers, f.n - first);
   else
-    walk<run, warp, false>(f, pool, sums, walkers, f.n - first);
+    walk<false>(f, pool, sink, walkers, f.n - first);
 }
 
 #define PARAMETERS                                                                                \
@@ -243,24 +308,24 @@ __device__ inline void fuse_points(const Fusion &f, const Pool &pool, const Sums
       float inv_voxel, float trunc, float inv_trunc, float cam_x, float cam_y, float cam_z,       \
       u32 table_mask, int capacity, float weight_cap
 
-#define FUSE(run, warp)                                                                 \
-  fuse_points<run, warp>({points,                                                       \
-                          point_weight,                                                 \
-                          point_color,                                                  \
-                          n,                                                            \
-                          steps,                                                        \
-                          {cam_x, cam_y, cam_z},                                        \
-                          {voxel, inv_voxel, trunc},                                    \
-                          inv_trunc,                                                    \
-                          weight_cap},                                                  \
-                         {table, table_mask, coord, block_count, drop_count, capacity}, \
-                         {sums, (size_t)capacity * 512})
+#define FUSE(sink)                                                                \
+  fuse_points<RUN>({points,                                                       \
+                    point_weight,                                                 \
+                    point_color,                                                  \
+                    n,                                                            \
+                    steps,                                                        \
+                    {cam_x, cam_y, cam_z},                                        \
+                    {voxel, inv_voxel, trunc},                                    \
+                    inv_trunc,                                                    \
+                    weight_cap},                                                  \
+                   {table, table_mask, coord, block_count, drop_count, capacity}, \
+                   Ahead<sink>({sums, (size_t)capacity * 512}))
 
-extern "C" __global__ void __launch_bounds__(BLOCK) fuse_own(PARAMETERS) {
-  FUSE(RUN, false);
+extern "C" __global__ void BOUNDS fuse_own(PARAMETERS) {
+  FUSE(Direct);
 }
-extern "C" __global__ void __launch_bounds__(BLOCK) fuse_own_warp(PARAMETERS) {
-  FUSE(RUN, true);
+extern "C" __global__ void BOUNDS fuse_own_warp(PARAMETERS) {
+  FUSE(Merged);
 }
 
 // ---- the task's layout ----

@@ -14,16 +14,28 @@ end
 
 -- Sums in a layout of its own (kernels/tsdf/fuse_own.cu), which an untimed export brings into the
 -- task's. The sums start at zero like the state in whose place they are, reset untimed as well.
-local function own(name, kernel, knobs)
+-- `first` has the values that an arm's knobs have by default.
+local function own(name, kernel, doc, first)
+  local knobs = {
+    BLOCK = { 256, 64, 128, 512 }, RUN = { 1, 2, 3, 4 }, ROWS = { 1, 3 }, FLOATS = { 8, 5 },
+    PAIR = { 1, 0 }, BRICK = { 1, 0 }, AHEAD = { 1, 0, 2 }, PER_SM = { 0, 6, 10, 12, 16 },
+  }
+  for knob, value in pairs(first) do
+    local values = { value }
+    for _, other in ipairs(knobs[knob]) do
+      if other ~= value then values[#values + 1] = other end
+    end
+    knobs[knob] = values
+  end
   return {
-    name = name, "cuda", "kernels/tsdf/fuse_own.cu",
+    name = name, "cuda", "kernels/tsdf/fuse_own.cu", doc = doc,
     kernel = ([[void %s(const float* points, const float* point_weight,
       const unsigned char* point_color, Entry* table, int* coord, int* block_count,
       unsigned long long* drop_count, float* sums, int n, int steps, float voxel, float inv_voxel,
       float trunc, float inv_trunc, float cam_x, float cam_y, float cam_z, unsigned int table_mask,
       int capacity, float weight_cap)]]):format(kernel),
     scratch = { sums = { dtype = "f32", n = "512 * capacity * FLOATS", init = 0 } },
-    knobs = knobs, where = { "FLOATS == 8 or PAIR == 0" },
+    knobs = knobs, where = { "FLOATS == 8 or PAIR == 0", "PER_SM * BLOCK <= 1536" },
     launch = function(p)
       return { kernel = kernel, grid = { (p.n + p.BLOCK * p.RUN - 1) // (p.BLOCK * p.RUN), p.ROWS },
         block = p.BLOCK }
@@ -90,18 +102,10 @@ may be kept in another layout.]],
       kernel = { allocate = "allocate_ray", update = "update_warp" },
     },
     { name = "cuda-ray-pass", "cuda", "kernels/tsdf/fuse.cu", kernel = "fuse_ray" },
-    own("cuda-own", "fuse_own", {
-      BLOCK = { 256, 128, 512 }, RUN = { 1 }, ROWS = { 1, 3, 9 }, FLOATS = { 8, 5 },
-      PAIR = { 1, 0 }, BRICK = { 0, 1 }, LEAN = { 1, 0 },
-    }),
-    own("cuda-own-warp", "fuse_own_warp", {
-      BLOCK = { 256, 128, 512 }, RUN = { 1, 2, 4 }, ROWS = { 1, 3, 9 }, FLOATS = { 8, 5 },
-      PAIR = { 1, 0 }, BRICK = { 0, 1 }, LEAN = { 1, 0 },
-    }),
-    own("cuda-own-run", "fuse_own", {
-      BLOCK = { 128, 64, 256 }, RUN = { 4, 2, 8 }, ROWS = { 1, 3, 9 }, FLOATS = { 8, 5 },
-      PAIR = { 1, 0 }, BRICK = { 0, 1 }, LEAN = { 1, 0 },
-    }),
+    own("cuda-own", "fuse_own", "one pass, sums side by side", {}),
+    own("cuda-own-warp", "fuse_own_warp", "and summed within the warp", {}),
+    own("cuda-own-run", "fuse_own", "and summed over the points of a thread",
+      { RUN = 4, BLOCK = 64 }),
     { name = "rust-pass", "rust", "kernels/tsdf/fuse.rs" },
     { name = "rust-ray-pass", "rust", "kernels/tsdf/fuse.rs", kernel = "fuse_ray" },
     { name = "triton", "triton", "kernels/tsdf/fuse.py", launch = triton_launches },
