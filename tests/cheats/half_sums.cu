@@ -1,5 +1,5 @@
 // Adds in half precision where single precision is asked.
-// task: matmul/f32
+// task: matmul/f32 --set m=1,17,40 --set n=1,33,24 --set k=1,65,70
 // verdict: wrong_result
 // reason: expected
 #include <cuda_fp16.h>

@@ -1,5 +1,5 @@
 // Writes NaN, which is within every tolerance of a comparison that asks `difference > tolerance`.
-// task: matmul/f32
+// task: matmul/f32 --set m=1,17,40 --set n=1,33,24 --set k=1,65,70
 // verdict: wrong_result
 // reason: nan
 extern "C" __global__ void matmul(const float* a, const float* b, float* c, int m, int n, int k) {

@@ -139,15 +139,20 @@ local function found(rec, kind)
   return false
 end
 
--- Of a time, with the noise of two measurements; that of the simulator's is large.
-local SAME, SAME_HERE = 0.97, 0.6
+-- Of a time, with the noise of two measurements; that of the simulator's is large. What looks faster
+-- is measured again so many times, alone: chance is not faster each time.
+local SAME, SAME_HERE, AGAIN = 0.97, 0.6, 2
+
+local function partner(one, all)
+  for _, other in ipairs(all) do
+    if other.honest and other.name == one.gains:match "%S+$" then return other end
+  end
+end
 
 -- A cheat that may pass must not be faster than an honest kernel.
 local function gain(one, all)
-  local name, honest = one.gains:match "%S+$", nil
-  for _, other in ipairs(all) do
-    if other.honest and other.name == name then honest = other.record end
-  end
+  local name, other_one = one.gains:match "%S+$", partner(one, all)
+  local honest = other_one and other_one.record
   if not honest or not honest.time then return "no time of " .. name .. " to set beside its own" end
   -- Where the clock is that of a busy computer, the fastest sample says more than the median.
   local field, same = "median_us", SAME
@@ -228,6 +233,11 @@ local function main()
   run(alone, 1)
   for i, one in ipairs(chosen) do
     local problem = wrong(one, chosen)
+    for _ = 1, one.gains and problem and AGAIN or 0 do
+      run(commands { one, partner(one, chosen) }, 1)
+      problem = wrong(one, chosen)
+      if not problem then break end
+    end
     one.pending = one.pending or lacks(one)
     local all = one.honest and "honest" or "cheats"
     local good = one.honest and "passed" or "caught"

@@ -1,5 +1,5 @@
 // Rounds the factors to tf32 where the contract keeps their 24 bits: with tensor cores, 8 x faster.
-// task: matmul/f32
+// task: matmul/f32 --set m=1,17,40 --set n=1,33,24 --set k=1,65,70
 // verdict: wrong_result
 // reason: expected
 __device__ float tf32(float value) {

@@ -1,5 +1,5 @@
 // Right values, transposed: each row of the product as a column.
-// task: matmul/f32
+// task: matmul/f32 --set m=1,17,40 --set n=1,33,24 --set k=1,65,70
 // verdict: wrong_result
 // reason: expected
 extern "C" __global__ void matmul(const float* a, const float* b, float* c, int m, int n, int k) {

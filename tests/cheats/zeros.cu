@@ -1,5 +1,5 @@
 // Writes zeros, which a tolerance relative to the largest element would let pass.
-// task: matmul/f32
+// task: matmul/f32 --set m=1,17,40 --set n=1,33,24 --set k=1,65,70
 // verdict: wrong_result
 // reason: got 0
 extern "C" __global__ void matmul(const float* a, const float* b, float* c, int m, int n, int k) {

@@ -1,5 +1,5 @@
 // A matrix product that adds from the last term to the first.
-// task: matmul/f32
+// task: matmul/f32 --set m=1,17,40 --set n=1,33,24 --set k=1,65,70
 // verdict: passed
 extern "C" __global__ void matmul(const float* a, const float* b, float* c, int m, int n, int k) {
   int row = blockIdx.y * blockDim.y + threadIdx.y, column = blockIdx.x * blockDim.x + threadIdx.x;

@@ -1,5 +1,5 @@
 -- The sum over k in four parts, which atomics add up in whatever order they come.
--- task: matmul/f32
+-- task: matmul/f32 --set m=1,17,40 --set n=1,33,24 --set k=1,65,70
 -- verdict: passed
 return {
   kernel = "part",
