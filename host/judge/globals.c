@@ -2,6 +2,8 @@
  * other reset. */
 #include "globals.h"
 
+#include <stdlib.h>
+
 static pg_code keep(pg_globals *g, pg_module *module, const char *name, json_t *missing,
                     pg_error *error) {
   pg_device *d = g->device;
@@ -16,9 +18,7 @@ static pg_code keep(pg_globals *g, pg_module *module, const char *name, json_t *
   if (code || bytes == 0) return code;
   code = d->ops->alloc(d, bytes, &copy, error);
   if (code) return code;
-  g->list[g->count].at = at;
-  g->list[g->count].copy = copy;
-  g->list[g->count++].bytes = bytes;
+  g->list[g->count++] = (pg_global){at, copy, bytes};
   return d->ops->copy(d, copy, at, bytes, g->stream, error);
 }
 
@@ -26,7 +26,10 @@ pg_code pg_globals_keep(pg_globals *out, pg_device *device, pg_stream *stream, p
                         const json_t *names, json_t *missing, pg_error *error) {
   *out = (pg_globals){.device = device, .stream = stream};
   pg_code code = PG_OK;
-  for (size_t i = 0; !code && i < json_array_size(names); i++) {
+  size_t most = json_array_size(names);
+  if (most > 0) out->list = calloc(most, sizeof *out->list);
+  if (most > 0 && !out->list) code = pg_fail(error, PG_MEMORY, "no memory for %zu variables", most);
+  for (size_t i = 0; !code && i < most; i++) {
     const char *name = json_string_value(json_array_get(names, i));
     if (!name) {
       code = pg_fail(error, PG_INVALID, "\"globals\": expected names of variables");
@@ -48,5 +51,6 @@ pg_code pg_globals_reset(const pg_globals *g, pg_error *error) {
 
 void pg_globals_free(pg_globals *g) {
   for (size_t i = 0; i < g->count; i++) g->device->ops->free(g->device, g->list[i].copy, NULL);
+  free(g->list);
   *g = (pg_globals){0};
 }

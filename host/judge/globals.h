@@ -8,16 +8,18 @@
 
 #include "../device.h"
 
-enum { PG_GLOBAL_MAX = 256 };
+enum { PG_GLOBAL_MAX = 4096 };
+
+typedef struct pg_global {
+  pg_ptr at, copy;
+  size_t bytes;
+} pg_global;
 
 typedef struct pg_globals {
   pg_device *device; /* borrowed, as is the stream */
   pg_stream *stream;
   size_t count;
-  struct {
-    pg_ptr at, copy;
-    size_t bytes;
-  } list[PG_GLOBAL_MAX];
+  pg_global *list;
 } pg_globals;
 
 /* Keep the variables that `names` lists (NULL: none). Names that the device does not find go to

@@ -4,7 +4,7 @@
 
 local globals = {}
 
-local MOST = 256 -- what a runner keeps
+local MOST = 4096 -- what a runner keeps
 
 --- Names of the variables that the kernels of an arm's plan may write, sorted.
 -- @tparam table arm of perigee.judge, after its audit
@@ -12,7 +12,23 @@ function globals.names(arm)
   local names = {}
   for name in pairs(arm.audit and arm.audit.globals or {}) do names[#names + 1] = name end
   table.sort(names)
-  return table.move(names, 1, math.min(#names, MOST), 1, {})
+  return names
+end
+
+--- What keeps variables from being put back: nothing is timed then. `missing` is what a runner did
+-- not find of them.
+-- @treturn table|nil a failure
+function globals.unkept(names, missing)
+  local text
+  if #names > MOST then
+    text = ("the module has %d variables, of which at most %d can be put back before a timed "
+      .. "sample"):format(#names, MOST)
+  elseif #missing > 0 then
+    text = ("variables of the module that cannot be put back before a timed sample: %s"):format(
+      table.concat(missing, ", ", 1, math.min(#missing, 5)))
+  end
+  return text and { verdict = "unsupported", reason = text, findings = {},
+    hint = "declare scratch in a plan.lua" } or nil
 end
 
 --- PTX in which these variables can be found by name: those of a file (`static`) are hidden.

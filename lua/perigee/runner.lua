@@ -108,6 +108,7 @@ end
 -- @tparam string name for messages
 -- @tparam[opt] table variables names of those that are put back before every timed sample
 -- @treturn table list of kernels {name, params, registers, ...}; or nil and a failure
+-- @treturn table names of variables that were not found
 function Runner:load(ptx, name, variables)
   local reply, failure = self:request({ op = "load", image = ptx, name = name,
     globals = variables and core.json_array(variables) }, LOAD_S)
@@ -117,7 +118,7 @@ function Runner:load(ptx, name, variables)
     end
     return nil, too_large(ptx, failure)
   end
-  return reply.kernels
+  return reply.kernels, reply.globals_missing
 end
 
 local function starts_as_given(buffer)

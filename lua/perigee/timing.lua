@@ -143,8 +143,11 @@ local function reload(arm, quick)
   arm.variables = names
   if arm.slices ~= 0 and (arm.slices ~= 2 or quick) then return nil end
   if quick and #names == 0 then return nil end
-  local kernels, failure = arm.runner:load(globals.exposed(arm.ptx, names), arm.impl.shown, names)
-  return not kernels and failure or nil
+  local unkept = globals.unkept(names, {})
+  if unkept then return unkept end
+  local kernels, other = arm.runner:load(globals.exposed(arm.ptx, names), arm.impl.shown, names)
+  if not kernels then return other end
+  return globals.unkept(names, other or {})
 end
 
 -- The samples of slices that were taken at the usual clock; the number of others.

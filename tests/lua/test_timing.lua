@@ -127,6 +127,19 @@ function TestTiming:test_variables_are_put_back_before_every_sample()
   end
 end
 
+-- Nothing is timed whose variables cannot be put back.
+function TestTiming:test_variables_that_cannot_be_put_back()
+  local rec = check("__device__ int v1, v2;", "{ y[i] = x[i] ^ 1; v1 = v2 = 1; }")
+  lu.assertEquals(rec.verdict, "passed", rec.reason)
+  lu.assertEquals(rec.time.variables_reset, 2)
+  local globals, many = require "perigee.globals", {}
+  for i = 1, 4097 do many[i] = "v" .. i end
+  lu.assertEquals(globals.unkept(many, {}).verdict, "unsupported")
+  lu.assertStrContains(globals.unkept(many, {}).reason, "4097 variables")
+  lu.assertStrContains(globals.unkept({ "a" }, { "a" }).reason, "timed sample: a")
+  lu.assertNil(globals.unkept({ "a" }, {}))
+end
+
 function TestTiming:test_hidden_variables_get_names()
   local globals = require "perigee.globals"
   local ptx = "\n.global .align 4 .u32 a;\n.global .align 4 .b8 bb[16];\n"
