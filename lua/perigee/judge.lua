@@ -17,6 +17,7 @@ local impl = require "perigee.impl"
 local params = require "perigee.params"
 local pattern = require "perigee.pattern"
 local plan = require "perigee.plan"
+local plausible = require "perigee.plausible"
 local pool = require "perigee.pool"
 local record = require "perigee.record"
 local repeats = require "perigee.repeats"
@@ -391,6 +392,14 @@ local function compare(arms)
   end
 end
 
+-- A time that no work of this size can take is no time.
+function Session:judge_time(arm)
+  if arm.failure then return end
+  arm.failure = plausible.judge(arm.case, arm.time, ceilings.load(self.info.name),
+    self.info.l2_bytes or 0)
+  if arm.failure then arm.time = nil end
+end
+
 -- Work that was moved from the plan to the untimed export is no work done.
 function Session:judge_export(arm)
   if arm.failure or not arm.export_us then return end
@@ -418,7 +427,10 @@ function Session:time(arms, how)
   self.pool:settle()
   timing.run(right, { budget = self.budget, progress = self.progress,
     hopeless_us = how and how.hopeless_us, quick = how and how.quick })
-  for _, arm in ipairs(right) do self:judge_export(arm) end
+  for _, arm in ipairs(right) do
+    self:judge_time(arm)
+    self:judge_export(arm)
+  end
   compare(arms)
 end
 

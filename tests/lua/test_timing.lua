@@ -140,6 +140,26 @@ function TestTiming:test_variables_that_cannot_be_put_back()
   lu.assertNil(globals.unkept({ "a" }, {}))
 end
 
+-- 12 bytes for each element, a third of them written, of which L2 may keep some.
+function TestTiming:test_a_time_that_memory_does_not_allow()
+  local plausible, case = require "perigee.plausible", require "perigee.case"
+  local saxpy = pg.catalogue.find("vector/saxpy")[1]
+  local one = case.make(saxpy, saxpy:resolve { set = { n = 1 << 16 } }, 1)
+  local l2, known = 100000, { copy = 4000, read = 3900 }
+  local bytes, writes = plausible.least_bytes(one, l2)
+  lu.assertEquals({ bytes, writes }, { 12 * 65536 - l2, false })
+  local function judged(us, method, how)
+    return plausible.judge(one, { method = method or "cold", median_us = us }, how or known, l2)
+  end
+  local edge = bytes / (4000 * 1.05) * 1e-3
+  lu.assertNil(judged(edge * 1.001))
+  lu.assertEquals(judged(edge * 0.999).verdict, "cheat")
+  lu.assertStrContains(judged(edge * 0.5).reason, "impossible: 686 kB from memory in")
+  lu.assertNil(judged(edge * 0.5, "hot"))
+  lu.assertNil(judged(edge * 0.5, "cold", {})) -- nobody measured
+  lu.assertNil(plausible.judge(one, { method = "cold", median_us = edge * 0.5 }, nil, l2))
+end
+
 function TestTiming:test_hidden_variables_get_names()
   local globals = require "perigee.globals"
   local ptx = "\n.global .align 4 .u32 a;\n.global .align 4 .b8 bb[16];\n"
