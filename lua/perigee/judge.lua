@@ -12,17 +12,14 @@ local compile = require "perigee.compile"
 local dump = require "perigee.dump"
 local errors = require "perigee.errors"
 local export = require "perigee.export"
-local families = require "perigee.families"
 local impl = require "perigee.impl"
 local params = require "perigee.params"
-local pattern = require "perigee.pattern"
 local plan = require "perigee.plan"
 local plausible = require "perigee.plausible"
 local pool = require "perigee.pool"
 local record = require "perigee.record"
 local repeats = require "perigee.repeats"
 local scratch = require "perigee.scratch"
-local second = require "perigee.second"
 local timing = require "perigee.timing"
 local validate = require "perigee.validate"
 local varies = require "perigee.varies"
@@ -37,7 +34,6 @@ local judge = {}
 judge.CHECK_SEEDS = 3
 local KNOWN_BYTES = 256 << 20 -- outputs up to this size are kept, to recognise equal bits cheaply
 local ACCEPTED_MOST = 4 -- outputs of one case
-local SEED_CHECK, SEED_TIMED = 1 << 20, 1 << 21 -- streams of the base seed
 local VERSION = 1 << 29 -- stream of a case's seed, and the number of the version
 local SCHEDULE = 1 << 30 -- stream of a case's seed
 
@@ -279,7 +275,7 @@ function Session:schedule_of(one, small)
 end
 
 -- Whether a failure belongs to a case: something ran.
-local function of_case(failure)
+function judge.of_case(failure)
   local refused = failure.verdict == "launch_error" and not failure.findings[1]
   return not refused and failure.verdict ~= "compile_error" and failure.verdict ~= "forbidden"
     and verdict.status(failure.verdict) ~= 3
@@ -290,7 +286,7 @@ local DUMPS_MOST = 4 -- of one candidate
 -- Leave the files of a failing case where the user wants them. A candidate that did not get as far
 -- as a case leaves none.
 function Session:dump_case(arm, failure, arrays)
-  if not self.dump or not of_case(failure) or (arm.dumps or 0) >= DUMPS_MOST then return end
+  if not self.dump or not judge.of_case(failure) or (arm.dumps or 0) >= DUMPS_MOST then return end
   arm.dumps = (arm.dumps or 0) + 1
   failure.dumped = dump.write(self.dump, { case = arm.case, impl = arm.impl, failure = failure,
     arrays = arrays, device = self.spec, seed = self.seed })
@@ -544,145 +540,6 @@ function Session:run(task, how, on_record)
   end
 end
 
--- ---- checking a candidate ----
-
--- The case for a purpose and seed, kept for the next candidate of this session.
-function Session:case(task, how, stream, family)
-  local p = task:resolve(how)
-  local key = table.concat({ task.name, stream, family or "", params.text(p) }, "\n")
-  if not self.cases[key] then
-    self.cases[key] = case.make(task, p, self:seed_of(stream), family)
-  end
-  return self.cases[key]
-end
-
-local function at(one, which, purpose)
-  return ("%s (%s)"):format(one.task:brief(one.p, purpose), which)
-end
-
-function Session:check_case(task, index, number, set, family)
-  return self:case(task, { purpose = "check", index = index, set = set },
-    SEED_CHECK + index * judge.CHECK_SEEDS + number, family)
-end
-
--- What is checked, in order: a list of {index, number, family}.
-function Session:check_list(task, set)
-  return families.list(params.check_count(task.params, set), judge.CHECK_SEEDS, function(index)
-    return self:check_case(task, index, 1, set)
-  end)
-end
-
-function Session:timed_case(task, set)
-  return self:case(task, { purpose = self.purpose, set = set }, SEED_TIMED)
-end
-
--- Inputs and expected values of all cases, made while the driver and the compiler are busy.
-function Session:prepare_cases(task, set)
-  self.progress("making inputs and expected values")
-  for _, one in ipairs(self:check_list(task, set)) do
-    self:check_case(task, one.index, one.number, set, one.family):expected()
-  end
-  local timed = self:timed_case(task, set)
-  if not timed.versions then self:complete(timed) end
-end
-
--- What a failing case leaves that later cases overwrite.
-local OF_CASE = { "case", "cases", "checks", "facts", "counters", "profile", "findings", "wall_us",
-  "schedule", "steps", "kernel_names" }
-
-local function keep(arm)
-  local kept = {}
-  for _, field in ipairs(OF_CASE) do kept[field] = arm[field] end
-  kept.found = arm.audit and arm.audit.findings
-  return kept
-end
-
-local function declared(one)
-  local values = { values = one.family or "drawn" }
-  for name in pairs(one.task.params) do values[name] = one.p[name] end
-  return values
-end
-
--- Which cases fail says what is wrong: after a wrong result the others are tried, too, for a
--- moment.
-local AFTER_S = 2
-
-local function is_wrong(failure)
-  return failure.verdict == "wrong_result" or failure.verdict == "unwritten_output"
-end
-
-local function failed_cases(tried, count)
-  local failed = 0
-  for _, one in ipairs(tried) do failed = failed + (one.ok and 0 or 1) end
-  return { failed = failed, tried = #tried, of = count, pattern = pattern.cases(tried) }
-end
-
--- One check size with one seed, or one family; the failure, if any.
-function Session:check_one(arm, task, index, number, set, family)
-  arm.case = self:check_case(task, index, number, set, family)
-  local which = family and ("%s values"):format(family)
-    or ("inputs %d of %d"):format(number, judge.CHECK_SEEDS)
-  local where = at(arm.case, which, "sim")
-  self.progress("checking " .. where)
-  local twice = number == judge.CHECK_SEEDS and index == params.check_count(task.params, set)
-  local failure = self:verify(arm, 1, twice and "twice" or true)
-  return failure, failure and of_case(failure) and where or nil
-end
-
--- Everything that is checked. The first failure decides.
-function Session:check_cases(arm, task, set)
-  local tried, kept, since = {}, nil, nil
-  local list = self:check_list(task, set)
-  for _, one in ipairs(list) do
-    local failure, where = self:check_one(arm, task, one.index, one.number, set, one.family)
-    tried[#tried + 1] = { params = declared(arm.case), ok = not failure }
-    if failure and not kept then
-      kept, since = keep(arm), core.now()
-      arm.failure, arm.failed_at = failure, where
-    end
-    if failure and not is_wrong(failure) then break end
-    if kept and core.now() - since > AFTER_S then break end
-  end
-  if not kept then return end
-  for _, field in ipairs(OF_CASE) do arm[field] = kept[field] end
-  if arm.audit then arm.audit.findings = kept.found end
-  if is_wrong(arm.failure) then
-    arm.failed_cases = failed_cases(tried, #list)
-  end
-end
-
--- The size that is timed, with inputs that no earlier case had.
-function Session:check_timed(arm, task, set)
-  arm.case = self:timed_case(task, set)
-  local where = at(arm.case, "the timed size", self.purpose)
-  self.progress("checking " .. where)
-  arm.failure = self:verify(arm, self:sets_for(arm.case, { arm }))
-  arm.failed_at = arm.failure and of_case(arm.failure) and where or nil
-  if not arm.failure then self:time { arm } end
-end
-
---- Check one candidate: compile, every check size with three seeds, then the timed size.
--- @tparam table task
--- @tparam table candidate what impl.candidate returned
--- @tparam table how {set = {name = value, list or text}}: a list stands for the sizes that are
---   checked, of which the last is timed; knobs = {name = value or text}
--- @treturn table,table the record, and what is too long to print, see record.of
-function Session:check(task, candidate, how)
-  self.pool:fill(1) -- the first thing of all: it opens the driver meanwhile
-  validate.prepare(task)
-  local arm = { cases = 0, kind = "check", set = how.set }
-  arm.p = task:resolve { purpose = self.purpose, set = how.set }
-  arm.impl = impl.choose(candidate, how.knobs, true)
-  if candidate.is_data and not candidate.broken then impl.check_knobs(arm.impl, task, arm.p) end
-  self:build({ arm }, function() self:prepare_cases(task, how.set) end)
-  arm.case = self:check_case(task, 1, 1, how.set)
-  if not arm.failure then self:check_cases(arm, task, how.set) end
-  if not arm.failure and not self.sim then
-    arm.failure, arm.failed_at = second.ask(self, arm, task, how.set)
-  end
-  if not arm.failure then self:check_timed(arm, task, how.set) end
-  if arm.runner then self.pool:release(arm.runner) end
-  return record.of(arm, self)
-end
+require("perigee.checking").extend(Session, judge)
 
 return judge
