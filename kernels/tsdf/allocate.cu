@@ -50,3 +50,37 @@ extern "C" __global__ void allocate_ray(const float *points, Entry *table, int *
     __syncwarp();
   }
 }
+
+// The same, but each lane looks its block up, and only those that miss it find out who wants the
+// same: after the first rays nearly all blocks are there, and a look that several lanes make at the
+// same entry is one request.
+extern "C" __global__ void allocate_late(const float *points, Entry *table, int *coord,
+                                         int *block_count, u64 *drop_count, int n, int steps,
+                                         float voxel, float inv_voxel, float trunc, float cam_x,
+                                         float cam_y, float cam_z, u32 table_mask, int capacity) {
+  const int i = (int)(blockIdx.x * blockDim.x + threadIdx.x);
+  const Camera cam = {cam_x, cam_y, cam_z};
+  const Grid grid = {voxel, inv_voxel, trunc};
+  const Pool pool = {table, table_mask, coord, block_count, drop_count, capacity};
+  const Ray ray = ray_to(points, min(i, n - 1), cam);
+  const Span span = span_of(steps);
+  long long previous = kEmpty;
+  for (int s = span.first; s <= span.last; ++s) {
+    const Sample sample = sample_at(ray, s, cam, grid);
+    const int x = sample.x >> 3, y = sample.y >> 3, z = sample.z >> 3;
+    const long long key = block_key(x, y, z);
+    bool misses = i < n && sample.sdf >= -trunc && key != previous;
+    u32 slot = block_hash(x, y, z) & pool.mask;
+    if (misses) {
+      previous = key;
+      misses = !walk_to(pool, key, slot);
+    }
+    const u32 missing = __ballot_sync(kFullWarp, misses);
+    if (misses) {
+      const u32 same = __match_any_sync(missing, key);
+      if ((threadIdx.x & 31) == __ffs((int)same) - 1)
+        insert_from<Publish::before_coord>(pool, slot, x, y, z);
+    }
+    __syncwarp();
+  }
+}

@@ -1,8 +1,9 @@
 """Stage "allocate" in Triton: see allocate.cu for the algorithm.
 
 `allocate` is what the language can do: a program is one warp, its lanes probe together until all
-have found or inserted their block. Of lanes that want the same empty entry one asks for it, the lever
-that CUDA C++ has by __match_any_sync. `allocate_published` is the published program (arXiv 2608.08287): a fixed
+have found or inserted their block. Of lanes that want the same empty entry one asks for it, and
+entries are claimed one after the other. `allocate_late` claims them at once, with two instructions
+that Triton has no word for. `allocate_published` is the published program (arXiv 2608.08287): a fixed
 number of probes, acquire-release atomics for every lane in every probe, those of idle lanes on a
 scratch slot. A chain longer than its probes loses the block.
 """
@@ -16,6 +17,7 @@ from tsdf import (
 
 LAUNCH = {
     "allocate": {"num_warps": 1, "grid": "ceil_div(n, 32)"},
+    "allocate_late": {"num_warps": 1, "grid": "ceil_div(n, 32)"},
     "allocate_published": {"num_warps": 4, "grid": "ceil_div(n, 128)"},
 }
 
@@ -25,6 +27,7 @@ def allocate(
     points: "*fp32", table: "*i64", coord: "*i32", block_count: "*i32", drop_count: "*u64",
     n: "i32", steps: "i32", voxel: "fp32", inv_voxel: "fp32", trunc: "fp32", cam_x: "fp32",
     cam_y: "fp32", cam_z: "fp32", table_mask: "u32", capacity: "i32", BLOCK: tl.constexpr = 32,
+    AT_ONCE: tl.constexpr = False,
 ):
     i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
     live = i < n
@@ -40,7 +43,21 @@ def allocate(
         key = block_key(x, y, z)
         asks = live & (sdf >= -trunc) & (key != previous)
         previous = tl.where(asks, key, previous)
-        find_or_insert(table, coord, block_count, drop_count, table_mask, capacity, x, y, z, asks)
+        find_or_insert(
+            table, coord, block_count, drop_count, table_mask, capacity, x, y, z, asks, False, AT_ONCE
+        )
+
+
+@triton.jit
+def allocate_late(
+    points: "*fp32", table: "*i64", coord: "*i32", block_count: "*i32", drop_count: "*u64",
+    n: "i32", steps: "i32", voxel: "fp32", inv_voxel: "fp32", trunc: "fp32", cam_x: "fp32",
+    cam_y: "fp32", cam_z: "fp32", table_mask: "u32", capacity: "i32",
+):
+    allocate(
+        points, table, coord, block_count, drop_count, n, steps, voxel, inv_voxel, trunc, cam_x,
+        cam_y, cam_z, table_mask, capacity, 32, True,
+    )
 
 
 @triton.jit

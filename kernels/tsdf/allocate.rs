@@ -65,3 +65,40 @@ pub unsafe extern "ptx-kernel" fn allocate_ray(
         }
     }
 }
+
+/// Each lane looks its block up, and only those that miss it find out who wants the same.
+#[unsafe(no_mangle)]
+pub unsafe extern "ptx-kernel" fn allocate_late(
+    points: *const f32, table: *mut Entry, coord: *mut i32, block_count: *mut i32,
+    drop_count: *mut u64, n: i32, steps: i32, voxel: f32, inv_voxel: f32, trunc: f32, cam_x: f32,
+    cam_y: f32, cam_z: f32, table_mask: u32, capacity: i32,
+) {
+    let i = global_x();
+    let cam = Vec3 { x: cam_x, y: cam_y, z: cam_z };
+    let grid = Grid { voxel, inv_voxel, trunc };
+    let pool = Pool { table, mask: table_mask, coord, block_count, drop_count, capacity };
+    unsafe {
+        let ray = ray_to(points, if i < n as u32 { i } else { n as u32 - 1 }, cam);
+        let (first, end) = span_of(steps);
+        let lane = lane();
+        let mut previous = EMPTY;
+        for s in first..end {
+            let sample = sample_at(&ray, s, cam, grid);
+            let block = sample.block();
+            let key = block_key(block);
+            let mut misses = (i < n as u32) & (sample.sdf >= -trunc) & (key != previous);
+            let mut slot = first_slot(&pool, block);
+            if misses {
+                previous = key;
+                let found;
+                (found, slot) = walk_to(&pool, key, slot);
+                misses = !found;
+            }
+            let missing = ballot(FULL_WARP, misses);
+            if misses && lane == first_lane(match_any_u64(missing, key as u64)) {
+                insert_from::<true>(&pool, slot, key, block);
+            }
+            sync_warp(FULL_WARP);
+        }
+    }
+}

@@ -85,7 +85,7 @@ def fuse(
         previous = tl.where(asks, key, previous)
         found, slot = find_or_insert(
             table, coord, block_count, drop_count, table_mask, capacity, x >> 3, y >> 3, z >> 3,
-            asks, True,
+            asks, True, True,
         )
         block = tl.where(asks, wait_for_blocks(table, slot, found, asks), block)
         add_samples(

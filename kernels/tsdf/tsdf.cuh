@@ -165,13 +165,12 @@ __device__ inline Entry load_entry(const Entry *at) {
   return {bits.x, (int)bits.y, 0};
 }
 
-// The block of (x, y, z), inserted when it is new; kDropped when it got none. The walk along the
-// probe chain is a loop of its own, so that lanes whose walks differ in length meet after it and
-// insert, or wait, together.
-template <Publish order = Publish::after_coord>
-__device__ inline int find_or_insert(const Pool &pool, int x, int y, int z) {
+// The block of (x, y, z), inserted when it is new; kDropped when it got none. Looks from `slot` on.
+// The walk along the probe chain is a loop of its own, so that lanes whose walks differ in length
+// meet after it and insert, or wait, together.
+template <Publish order>
+__device__ inline int insert_from(const Pool &pool, u32 slot, int x, int y, int z) {
   const long long key = block_key(x, y, z);
-  u32 slot = block_hash(x, y, z) & pool.mask;
   for (u32 left = pool.mask + 1; left > 0;) { // entries not yet looked at
     Entry seen = load_entry(&pool.table[slot]);
     for (--left; seen.key != key && seen.key != kEmpty && left > 0; --left) {
@@ -189,7 +188,23 @@ __device__ inline int find_or_insert(const Pool &pool, int x, int y, int z) {
   return kDropped;
 }
 
-// The same for a table that nobody writes.
+template <Publish order = Publish::after_coord>
+__device__ inline int find_or_insert(const Pool &pool, int x, int y, int z) {
+  return insert_from<order>(pool, block_hash(x, y, z) & pool.mask, x, y, z);
+}
+
+// Walks along a probe chain to a key or to an entry that looks empty: whether it is the key. It may
+// look empty for a stale L1 line, so only that the key is there is certain.
+__device__ inline bool walk_to(const Pool &pool, long long key, u32 &slot) {
+  long long seen = pool.table[slot].key;
+  for (u32 left = pool.mask; seen != key && seen != kEmpty && left > 0; --left) {
+    slot = next_slot(slot, pool.mask);
+    seen = pool.table[slot].key;
+  }
+  return seen == key;
+}
+
+// The block in a table that nobody writes.
 __device__ inline int find(const Entry *__restrict__ table, u32 mask, int x, int y, int z) {
   const long long key = block_key(x, y, z);
   u32 slot = block_hash(x, y, z) & mask;

@@ -11,7 +11,7 @@ from triton.language.extra.cuda import libdevice
 EMPTY = tl.constexpr(-1)  # key of an empty entry
 PENDING = tl.constexpr(-1)  # block of an entry that is claimed but not yet published
 DROPPED = tl.constexpr(-2)  # block of an entry that found the pool full
-STEPS = tl.constexpr(2)  # probes between two votes: a vote takes as long as a probe
+STEPS = tl.constexpr(4)  # probes between two votes: a vote takes as long as a probe
 
 
 @triton.jit
@@ -103,28 +103,38 @@ def next_act(asks, seen, key):
 
 
 @triton.jit
-def leaders_of(slot, lane, wants):
-    """For lanes that want something of a slot, the lowest lane that wants the same; others get
-    themselves."""
-    leader = lane
-    first = tl.min(tl.where(wants, lane, NOBODY), 0)
-    while first < NOBODY:
-        same = wants & (slot == tl.sum(tl.where(lane == first, slot, 0), 0))
-        leader = tl.where(same, first, leader)
-        wants = wants & ~same
-        first = tl.min(tl.where(wants, lane, NOBODY), 0)
-    return leader
+def same_lanes(value):
+    """Masks of the warp's lanes that hold the same value, of 32 values, one a lane: match.any, which
+    Triton has no word for."""
+    return tl.inline_asm_elementwise(
+        "match.any.sync.b32 $0, $1, 0xffffffff;", "=r,r", [value], dtype=tl.int32, is_pure=False,
+        pack=1,
+    )
 
 
 @triton.jit
-def publish(table, coord, block_count, drop_count, capacity, slot, x, y, z, won):
+def swap_some(at, key, mask):
+    """Puts keys into entries that are empty; what was there, 0 where the mask is not set. atomic_cas
+    takes no mask, so in PTX."""
+    return tl.inline_asm_elementwise(
+        """{ .reg .pred p; setp.ne.b32 p, $4, 0; mov.b64 $0, 0;
+           @p atom.relaxed.gpu.global.cas.b64 $0, [$1], $2, $3; }""",
+        "=&l,l,l,l,r",
+        [at.to(tl.int64), tl.full(key.shape, EMPTY, tl.int64), key, mask.to(tl.int32)],
+        dtype=tl.int64, is_pure=False, pack=1,
+    )
+
+
+@triton.jit
+def publish_all(table, coord, block_count, drop_count, capacity, slot, x, y, z, won):
     """The winners of empty entries give them blocks, as far as the pool goes. Others may read a
     block at any time, so an exchange stores it: tl.store has no order."""
     one = tl.full(won.shape, 1, tl.int32)
     place = tl.atomic_add(block_count + 0 * one, one, mask=won, sem="relaxed")
     fits = won & (place < capacity)
     block = tl.where(fits, place, DROPPED)
-    tl.atomic_xchg(table.to(tl.pointer_type(tl.int32)) + 4 * slot + 2, block, mask=won, sem="relaxed")
+    at = table.to(tl.pointer_type(tl.int32)) + 4 * slot + 2
+    tl.atomic_xchg(at, block, mask=won, sem="relaxed")
     tl.store(coord + 3 * place, x, mask=fits)
     tl.store(coord + 3 * place + 1, y, mask=fits)
     tl.store(coord + 3 * place + 2, z, mask=fits)
@@ -135,12 +145,71 @@ def publish(table, coord, block_count, drop_count, capacity, slot, x, y, z, won)
 
 
 @triton.jit
+def publish(table, coord, block_count, drop_count, capacity, slot, x, y, z):
+    """The same for one winner: all are scalars."""
+    place = tl.atomic_add(block_count, 1, sem="relaxed")
+    block = tl.where(place < capacity, place, DROPPED)
+    tl.atomic_xchg(table.to(tl.pointer_type(tl.int32)) + 4 * slot + 2, block, sem="relaxed")
+    if place < capacity:
+        tl.store(coord + 3 * place, x)
+        tl.store(coord + 3 * place + 1, y)
+        tl.store(coord + 3 * place + 2, z)
+    else:
+        tl.atomic_add(drop_count, 1, sem="relaxed")
+    return block
+
+
+@triton.jit
+def claim_all(
+    table, coord, block_count, drop_count, capacity, key, x, y, z, slot, empty, seen, block, lane
+):
+    """Claims the entries of lanes that see an empty one, all at once, one lane an entry. Returns what
+    the lanes see now, and their blocks, PENDING where another warp was faster."""
+    leader = libdevice.ffs(same_lanes(tl.where(empty, slot, -1 - lane))) - 1
+    leads = empty & (leader == lane)
+    old = swap_some(table + 2 * slot, key, leads)
+    won = leads & (old == EMPTY)
+    given = publish_all(table, coord, block_count, drop_count, capacity, slot, x, y, z, won)
+    seen = tl.where(empty, tl.gather(tl.where(won, key, old), leader, 0), seen)
+    block = tl.where(empty, tl.gather(tl.where(won, given, PENDING), leader, 0), block)
+    return seen, block
+
+
+@triton.jit
+def claim_each(
+    table, coord, block_count, drop_count, capacity, key, x, y, z, slot, empty, seen, block, lane
+):
+    """The same in Triton's own words: one entry after the other, each with a scalar
+    compare-and-swap for all lanes that want it."""
+    first = tl.min(tl.where(empty, lane, NOBODY), 0)
+    while first < NOBODY:
+        here = lane == first
+        bx = tl.sum(tl.where(here, x, 0), 0)
+        by = tl.sum(tl.where(here, y, 0), 0)
+        bz = tl.sum(tl.where(here, z, 0), 0)
+        at = tl.sum(tl.where(here, slot, 0), 0)
+        wanted = block_key(bx, by, bz)
+        old = tl.atomic_cas(table + 2 * at, tl.full((), EMPTY, tl.int64), wanted, sem="relaxed")
+        given = tl.full((), PENDING, tl.int32)
+        if old == EMPTY:
+            given = publish(table, coord, block_count, drop_count, capacity, at, bx, by, bz)
+            old = wanted
+        same = empty & (slot == at)
+        seen = tl.where(same, old, seen)
+        block = tl.where(same, given, block)
+        empty = empty & ~same
+        first = tl.min(tl.where(empty, lane, NOBODY), 0)
+    return seen, block
+
+
+@triton.jit
 def find_or_insert(
     table, coord, block_count, drop_count, table_mask, capacity, x, y, z, asks,
-    WITH_BLOCKS: tl.constexpr = False, AGAIN: tl.constexpr = True,
+    WITH_BLOCKS: tl.constexpr, AT_ONCE: tl.constexpr,
 ):
-    """Inserts the blocks of asking lanes that are new. Returns blocks, PENDING where another warp
-    has not published one yet, and the slots of their entries; void without WITH_BLOCKS."""
+    """Inserts the blocks of asking lanes that are new, by claim_all or claim_each. Returns blocks,
+    PENDING where another warp has not published one yet, and the slots of their entries; void
+    without WITH_BLOCKS."""
     lane = tl.arange(0, asks.shape[0])
     key = block_key(x, y, z)
     slot = (block_hash(x, y, z) & table_mask).to(tl.int32)
@@ -167,26 +236,21 @@ def find_or_insert(
                     seen = tl.load(table + 2 * at, mask=searching, other=seen)
                 searching = searching & (seen != key) & (seen != EMPTY)
         else:
+            # What looks empty may be a stale line of the L1 cache.
             empty = asks & (seen == EMPTY)
-            if AGAIN:  # what looks empty may be a stale line of the L1 cache
-                seen = tl.load(table + 2 * slot, mask=empty, other=seen, volatile=True)
-                empty = asks & (seen == EMPTY)
-            if any_of(empty):
-                # One lane for each entry. EMPTY in place of EMPTY is what the others ask for.
-                leader = leaders_of(slot, lane, empty)
-                leads = empty & (leader == lane)
-                old = tl.atomic_cas(
-                    table + 2 * slot, tl.full(key.shape, EMPTY, tl.int64),
-                    tl.where(leads, key, EMPTY), sem="relaxed",
+            seen = tl.load(table + 2 * slot, mask=empty, other=seen, volatile=True)
+            empty = asks & (seen == EMPTY)
+            if AT_ONCE:
+                if any_of(empty):
+                    seen, block = claim_all(
+                        table, coord, block_count, drop_count, capacity, key, x, y, z, slot, empty,
+                        seen, block, lane,
+                    )
+            else:
+                seen, block = claim_each(
+                    table, coord, block_count, drop_count, capacity, key, x, y, z, slot, empty,
+                    seen, block, lane,
                 )
-                won = leads & (old == EMPTY)
-                given = publish(
-                    table, coord, block_count, drop_count, capacity, slot, x, y, z, won
-                )
-                seen = tl.where(empty, tl.gather(tl.where(won, key, old), leader, 0), seen)
-                if WITH_BLOCKS:
-                    given = tl.gather(tl.where(won, given, PENDING), leader, 0)
-                    block = tl.where(empty, given, block)
         act = next_act(asks, seen, key)
         left -= 1
     if WITH_BLOCKS:

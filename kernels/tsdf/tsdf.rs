@@ -178,14 +178,46 @@ unsafe fn publish<const EARLY: bool>(
 }
 
 /// The block of these block coordinates, whose key is `key`, inserted when it is new; DROPPED when it
-/// got none. As in tsdf.cuh the inner loop has one exit, where lanes meet again.
+/// got none.
 #[inline(always)]
 pub unsafe fn find_or_insert<const EARLY: bool>(
     pool: &Pool,
     key: i64,
     at: (i32, i32, i32),
 ) -> i32 {
-    let mut slot = block_hash(at) & pool.mask;
+    unsafe { insert_from::<EARLY>(pool, first_slot(pool, at), key, at) }
+}
+
+/// Where the probe chain of block coordinates starts.
+#[inline(always)]
+pub fn first_slot(pool: &Pool, at: (i32, i32, i32)) -> u32 {
+    block_hash(at) & pool.mask
+}
+
+/// Walks along a probe chain to a key or to an entry that looks empty: whether it is the key, and
+/// where that is.
+#[inline(always)]
+pub unsafe fn walk_to(pool: &Pool, key: i64, mut slot: u32) -> (bool, u32) {
+    unsafe {
+        let mut seen = (*pool.table.add(slot as usize)).key;
+        let mut left = pool.mask;
+        while (seen != key) & (seen != EMPTY) & (left > 0) {
+            slot = (slot + 1) & pool.mask;
+            seen = (*pool.table.add(slot as usize)).key;
+            left -= 1;
+        }
+        (seen == key, slot)
+    }
+}
+
+/// find_or_insert from a slot on. As in tsdf.cuh the inner loop has one exit, where lanes meet again.
+#[inline(always)]
+pub unsafe fn insert_from<const EARLY: bool>(
+    pool: &Pool,
+    mut slot: u32,
+    key: i64,
+    at: (i32, i32, i32),
+) -> i32 {
     let mut left = pool.mask.wrapping_add(1); // entries not yet looked at
     unsafe {
         while left > 0 {

@@ -11,7 +11,7 @@ import triton.language as tl
 from triton.language.extra.cuda import libdevice
 
 from tsdf import (
-    DROPPED, EMPTY, any_of, block_hash, block_key, find, ray_to, signed_distance, voxel_of,
+    DROPPED, EMPTY, any_of, block_hash, block_key, find, ray_to, same_lanes, signed_distance, voxel_of,
 )
 
 LAUNCH = {
@@ -28,14 +28,6 @@ def observation(point_weight, point_color, i, live):
     g = tl.load(point_color + 3 * i + 1, mask=live, other=0).to(tl.float32) * w
     b = tl.load(point_color + 3 * i + 2, mask=live, other=0).to(tl.float32) * w
     return w, r, g, b
-
-
-@triton.jit
-def same_lanes(value):
-    """Masks of the warp's lanes that hold the same value; of 32 values, one a lane."""
-    return tl.inline_asm_elementwise(
-        "match.any.sync.b32 $0, $1, 0xffffffff;", "=r,r", [value], dtype=tl.int32, is_pure=False, pack=1
-    )
 
 
 @triton.jit

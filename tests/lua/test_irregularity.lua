@@ -29,7 +29,8 @@ function TestSuite.test_an_arm_runs_beside_the_one_it_is_compared_with()
     "stage,cell,arm,verdict,median_us,compared_with,ratio,ratio_low,ratio_high",
     "allocate,base,cuda-ray,passed,,,,,",
     "allocate,base,rust-ray,passed,,cuda-ray,,,",
-    "allocate,base,triton,passed,,cuda-ray,,,",
+    "allocate,base,cuda-late,passed,,,,,",
+    "allocate,base,triton,passed,,cuda-late,,,",
   })
 end
 
@@ -219,7 +220,7 @@ function TestCauses.test_arms_on_other_data()
   local text, status = suite("--data --device sim --cell base --stage allocate --csv " .. csv
     .. " --impl cuda,cuda-ray,rust,triton")
   lu.assertEquals({ status, text }, { 0, text })
-  for _, arm in ipairs { "cuda", "cuda%-ray", "rust", "triton" } do
+  for _, arm in ipairs { "cuda", "cuda%-ray", "cuda%-late", "rust", "triton" } do
     local row = text:match("\nallocate  base  " .. arm .. " +([^\n]*)")
     local figures = {}
     for figure in row:gmatch "%S+" do figures[#figures + 1] = tonumber(figure) end
@@ -227,7 +228,7 @@ function TestCauses.test_arms_on_other_data()
     lu.assertTrue(figures[3] < figures[1] and figures[2] < figures[3], row)
   end
   local _, rows = core.read_file(csv):gsub("\n", "\n")
-  lu.assertEquals(rows, 1 + 4 * 4 + 3)
+  lu.assertEquals(rows, 1 + 5 * 4 + 3)
 end
 
 function TestCauses.test_counters_beside_those_of_hardware()

@@ -20,9 +20,10 @@ suite.CONTROLS = {
   stencil27 = "stencil27_regular",
 }
 
--- Arms of other names than "language-lever": whose levers they have.
+-- Arms of other names than "language-lever": whose levers they have, the first that a stage has.
 local PEERS = {
-  triton = "cuda-ray", ["triton-published"] = "cuda", ["triton-pass"] = "cuda-ray-pass",
+  triton = { "cuda-late", "cuda-ray" }, ["triton-published"] = { "cuda" },
+  ["triton-pass"] = { "cuda-ray-pass" },
 }
 
 --- A list of words between commas; nil for nil.
@@ -42,8 +43,10 @@ end
 --- The CUDA C++ arm with the same levers; nil for CUDA C++ itself and where there is none.
 function suite.peer_of(task, name)
   if name:match "^cuda" then return nil end
-  local peer = PEERS[name] or "cuda" .. name:match "^[^-]+(.*)$"
-  return has(task:impl_names(), peer) and peer or nil
+  for _, peer in ipairs(PEERS[name] or { "cuda" .. name:match "^[^-]+(.*)$" }) do
+    if has(task:impl_names(), peer) then return peer end
+  end
+  return nil
 end
 
 --- The arms to run: those asked for with their peers, else all, those on request too.
