@@ -139,8 +139,8 @@ local function found(rec, kind)
   return false
 end
 
--- Of a time, with the noise of two measurements; that of the simulator's is large. What looks faster
--- is measured again so many times, alone: chance is not faster each time.
+-- Of a time, with the noise of two measurements; that of the simulator's is large. What looks
+-- faster is measured again so many times, alone: chance is not faster each time.
 local SAME, SAME_HERE, AGAIN = 0.97, 0.6, 2
 
 local function partner(one, all)
