@@ -94,12 +94,6 @@ static bool wanted(void) {
   return !given || strcmp(given, "off") != 0;
 }
 
-/* Which files a driver needs under Landlock is still being found out. */
-static bool proven(void) {
-  const char *given = getenv("PERIGEE_SANDBOX");
-  return given && strcmp(given, "full") == 0;
-}
-
 static void note(char names[PG_SANDBOX_MAX], const char *name) {
   size_t used = strlen(names);
   snprintf(names + used, PG_SANDBOX_MAX - used, "%s%s", used ? " " : "", name);
@@ -127,9 +121,9 @@ static bool enforce(pg_landlock *l, pg_seccomp_kind kind, char names[PG_SANDBOX_
 }
 
 void pg_confine_runner(bool simulator, char names[PG_SANDBOX_MAX]) {
-  pg_landlock l = {.ruleset = -1};
+  pg_landlock l;
   if (!wanted()) return;
-  if (simulator || proven()) pg_landlock_begin(&l);
+  pg_landlock_begin(&l);
   allow_common(&l);
   if (!simulator) {
     allow(&l, driver_nodes, PG_MAY_DRIVE);

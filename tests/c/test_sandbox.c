@@ -494,7 +494,7 @@ static void it_can_be_switched_off(void **state) {
   setenv("PERIGEE_SANDBOX", "off", 1);
   names_of(RUNNER, names);
   int e = outcome(RUNNER, read_secret);
-  setenv("PERIGEE_SANDBOX", "full", 1);
+  unsetenv("PERIGEE_SANDBOX");
   assert_string_equal(names, "");
   assert_int_equal(e, 0);
 }
@@ -525,7 +525,7 @@ static void several_threads_are_no_sandbox(void **state) {
 static int set_up(void **state) {
   (void)state;
   judge = getpid();
-  setenv("PERIGEE_SANDBOX", "full", 1);
+  unsetenv("PERIGEE_SANDBOX");
   if (!mkdtemp(place)) return -1;
   snprintf(inside, sizeof inside, "%s/inside", place);
   snprintf(secret, sizeof secret, "%s/secret", place);
