@@ -79,9 +79,10 @@ local function judged(rec, turn, wanted, result)
 end
 
 --- Check `count` candidates.
+-- @tparam[opt] function progress called with how many are done
 -- @treturn table {wrong = list of texts, seconds = of each right candidate, sorted, crashes = how
 --   many, first, last = footprints}
-function series.run(device, count)
+function series.run(device, count, progress)
   local task = catalogue.find("vector/saxpy")[1]
   local folder = os.tmpname()
   os.remove(folder)
@@ -106,6 +107,7 @@ function series.run(device, count)
     end
     os.remove(path)
     if i == WARM then result.first = footprint(device) end
+    if progress and i % 50 == 0 then progress(i) end
   end
   session.pool:settle()
   result.last = footprint(device)
@@ -131,7 +133,11 @@ function series.faults(result)
 end
 
 local function main(device, count)
-  local result = series.run(device, count)
+  local since = core.now()
+  local result = series.run(device, count, function(i)
+    print(("%d candidates in %.0f s"):format(i, core.now() - since))
+    io.stdout:flush()
+  end)
   local faults, a, b = series.faults(result), result.first, result.last
   for _, text in ipairs(faults) do print("not ok " .. text) end
   print(("%d candidates in a row: from file to verdict %.3f s (median of %d that passed, slowest "
