@@ -23,6 +23,7 @@ ceilings.QUANTITIES = {
   { "l2_atomics", "random 8-byte atomics in L2", "G/s" },
   { "launch_us", "an empty kernel after another", "us" },
   { "floor_us", "an empty kernel, timed alone", "us" },
+  { "graph_us", "an empty kernel more in a graph", "us" },
 }
 
 --- The file of a GPU's ceilings. @tparam string gpu its name: all of one name are alike

@@ -16,8 +16,8 @@ local WIDE = is_real and 1 << 24 or 1 << 10 -- elements of the kernel that memor
 local CALIBRATE = is_real and 100000 or 50
 local WITHIN, WITHIN_US = is_real and 0.02 or 1e9, 0.3
 local TRIALS = is_real and 20 or 1
--- Two processes differ by 0.2 us in what a kernel's start takes. A graph has one start for many, and
--- in longer kernels it is little.
+-- Two processes differ by 0.2 us in what a kernel's start takes. A graph has one start for many,
+-- and in longer kernels it is little.
 local SHORT = 100 -- us
 local A, C = 1664525, 1013904223
 local MASK = 0xffffffff
