@@ -1,7 +1,7 @@
 // Counts how often 64-bit keys occur (task hash/count), sorted by region of the table first, so
 // that keys and counters of each region are made in shared memory and written once.
 // ptx-lines: own
-#include "partition.cuh"
+#include "region.cuh"
 
 // Adds 1 for each lane of a warp that has a slot. Of those with the slot of the first of them, one
 // adds for all: else all would wait for the counter of a frequent key.

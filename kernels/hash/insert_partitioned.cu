@@ -1,7 +1,7 @@
 // Inserts 64-bit keys into an empty hash table (task hash/insert), sorted by region of the table
 // first, so that each region is filled in shared memory and written once.
 // ptx-lines: own
-#include "partition.cuh"
+#include "region.cuh"
 
 template <Probing P>
 __device__ inline void fill(const u64* sorted, u64* table, const unsigned* bins, Rest rest,

@@ -9,10 +9,12 @@
 mod hash;
 #[macro_use]
 mod partition;
+mod region;
 
 use gpu::*;
 use hash::*;
-use partition::*;
+use partition::for_all;
+use region::*;
 
 dynamic_shared!(dynamic: u64);
 partition_kernels!("ptx-kernel");
