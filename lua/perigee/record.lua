@@ -78,6 +78,7 @@ local function findings_of(arm, found)
   local all = list(table.move(found or {}, 1, #(found or {}), 1, {}))
   for _, finding in ipairs(arm.audit and arm.audit.findings or {}) do all[#all + 1] = finding end
   all[#all + 1] = arm.nondeterministic
+  all[#all + 1] = arm.far
   all[#all + 1] = arm.unseen
   return all
 end

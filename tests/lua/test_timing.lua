@@ -226,6 +226,40 @@ function TestTiming:test_a_case_has_versions_where_its_inputs_depend_on_the_seed
   lu.assertEquals(#versions.of(fixed), 1)
 end
 
+-- Runs everything but the clock: medians by name, and how often each arm was timed.
+local function run_with_times(us)
+  local right, timed, real = candidate("", "y[i] = x[i] ^ 1;").path, {}, timing.run
+  local session <close> = judge.session { device = "sim" }
+  session:device().gpu_clock = true
+  timing.run = function(arms)
+    for _, arm in ipairs(arms) do
+      local name = arm.impl.name
+      timed[name] = (timed[name] or 0) + 1
+      arm.samples = { us[name], us[name], us[name] }
+      arm.time = { method = "cold", median_us = us[name] }
+    end
+  end
+  local records = {}
+  local ok, e = pcall(session.run, session, task { impls = { { name = "naive", "cuda", right },
+    { name = "expert", "cuda", right } } }, {}, function(rec) records[rec.impl] = rec end)
+  timing.run = real
+  lu.assertTrue(ok, e)
+  return records, timed
+end
+
+function TestTiming:test_what_is_far_faster_than_the_expert_is_measured_again()
+  local records, timed = run_with_times { naive = 4, expert = 50 }
+  lu.assertEquals(timed, { naive = 2, expert = 1 })
+  lu.assertEquals(records.expert.findings, {})
+  lu.assertEquals(records.naive.findings[1].kind, "far_from_expert")
+  lu.assertEquals(records.naive.findings[1].text, "12.5 times as fast as expert: 4.000 us, and "
+    .. "4.000 us when it was measured again in a new process")
+  lu.assertAlmostEquals(records.expert.speedup.naive, 0.08, 1e-9)
+  records, timed = run_with_times { naive = 6, expert = 50 }
+  lu.assertEquals(timed, { naive = 1, expert = 1 })
+  lu.assertEquals(records.naive.findings, {})
+end
+
 function TestTiming:test_sets_are_bounded_by_memory_and_fill_batches()
   lu.assertEquals(timing.sets_for(4096, 1), 16)
   lu.assertEquals(timing.sets_for(300 << 20, 1), 3)
