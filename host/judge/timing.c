@@ -184,13 +184,14 @@ static pg_code unpin(pg_runner *r, pg_error *error) {
  * then reset. batch, graph: reset all sets of the sample, no flush. */
 static pg_code prepare(timing *t, const int *sets, pg_error *error) {
   pg_runner *r = t->runner;
-  pg_code code = lead(r, error);
+  pg_code code = t->unpin ? PG_OK : lead(r, error);
   if (!code && t->method == HOT) {
     code = reset(t, sets, error);
     if (!code) code = pg_plan_enqueue(&t->plan, &r->buffers, sets[0], error);
   }
   if (!code) code = reset(t, sets, error);
-  if (!code && t->unpin) code = unpin(r, error);
+  if (!code && t->unpin) code = unpin(r, error); /* waits, so the lead comes after it */
+  if (!code && t->unpin) code = lead(r, error);
   if (!code && t->method == COLD) code = sweep(r, r->scratch_bytes, error);
   return code;
 }

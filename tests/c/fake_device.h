@@ -41,7 +41,7 @@ typedef struct fake {
   bool faulted;
   pg_counters counters;
   char log[1 << 16]; /* one letter an operation: u d c f upload, download, copy, fill; L launch, E
-                        event, S sync */
+                        event, S sync, s of a stream, G graph */
   size_t log_used;
   struct pg_graph *capturing; /* launches go there */
   int live_graphs, unpinned;
@@ -508,7 +508,7 @@ static pg_code fake_stream_new(pg_device *d, pg_stream **out, pg_error *error) {
 }
 
 static pg_code fake_stream_sync(pg_device *d, pg_stream *s, pg_error *error) {
-  (void)d;
+  fake_note(fake_of(d), 's');
   (void)s;
   (void)error;
   return PG_OK;

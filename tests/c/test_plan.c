@@ -406,6 +406,20 @@ static void late_samples_are_left_out_and_the_lead_grows(void **state) {
   good(r);
 }
 
+/* The device is idle when what stays in L2 is given up, and then it is kept busy. */
+static void unpinning_comes_before_lead_and_flush(void **state) {
+  bench *b = *state;
+  make_buffers(b, 1);
+  b->runner->lead = 2;
+  fake_clear_log(device(b));
+  good(ask(b, "{'op':'time','method':'cold','unpin':true,'sets':[0,0],'plan':[%s]}", saxpy));
+  assert_int_equal(device(b)->unpinned, 2);
+  /* c, fffff: reset; s: the stream is waited for; ff: lead; f: flush */
+  assert_non_null(strstr(device(b)->log, "cfffffsfffELEcfffffsfffELES"));
+  good(ask(b, "{'op':'time','method':'hot','unpin':true,'sets':[0],'plan':[%s]}", saxpy));
+  assert_int_equal(device(b)->unpinned, 2); /* what is to be warm may stay */
+}
+
 static int word_in(bench *b, int set) {
   int word;
   good(ask(b, "{'op':'read','set':%d,'buffers':[{'index':0,'at':1024}]}", set));
@@ -568,6 +582,7 @@ int main(void) {
       cmocka_unit_test_setup_teardown(graph_takes_the_slope_over_its_launches, setup_gpu, teardown),
       cmocka_unit_test_setup_teardown(late_samples_are_left_out_and_the_lead_grows, setup_gpu,
                                       teardown),
+      cmocka_unit_test_setup_teardown(unpinning_comes_before_lead_and_flush, setup_gpu, teardown),
       cmocka_unit_test_setup_teardown(variables_of_the_module_are_put_back_before_each_sample,
                                       setup_gpu, teardown),
       cmocka_unit_test_setup_teardown(a_device_without_a_gpu_clock_is_not_flushed, setup, teardown),
