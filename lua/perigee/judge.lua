@@ -475,6 +475,7 @@ end
 function Session:sets_for(one, arms)
   local info = self:device()
   if not info.gpu_clock then return 1 end
+  versions.fit(one, #arms, info.memory_bytes)
   local _, batch = timing.method_of(one.task, one.p, self.method)
   return timing.sets_for(self:set_bytes(one, arms), batch, info.memory_bytes // (2 * #arms))
 end

@@ -66,6 +66,19 @@ function versions.add(one, seed_of)
   one.versions = list
 end
 
+local SHARE = 4 -- of the device's memory, for the contents of all versions and arms
+
+--- Leave out versions that the device has no room for: each arm has its own copy of them.
+-- @tparam table one a case
+-- @tparam integer arms their number
+-- @tparam integer memory bytes of the device
+function versions.fit(one, arms, memory)
+  local bytes = arms * constant_bytes(one)
+  while one.versions and #one.versions > 1 and #one.versions * bytes > memory // SHARE do
+    table.remove(one.versions)
+  end
+end
+
 --- All versions of a case, itself first.
 function versions.of(one)
   return one.versions or { one }

@@ -219,6 +219,12 @@ function TestTiming:test_a_case_has_versions_where_its_inputs_depend_on_the_seed
     lu.assertTrue(i == 1 or not other.io.x:equal_bits(one.io.x))
     lu.assertIs(versions.of_set(one, 3 * 4 + i - 1), other)
   end
+  versions.fit(one, 2, 4 * 3 * 2 * 1024) -- of 1024 bytes each
+  lu.assertEquals(#versions.of(one), 3)
+  versions.fit(one, 2, 4 * 3 * 2 * 1024 - 4)
+  lu.assertEquals(#versions.of(one), 2)
+  versions.fit(one, 100, 1 << 10)
+  lu.assertEquals(#versions.of(one), 1)
   local fixed = case.make(task { inputs = function(p)
     return { x = pg.array("i32", p.n) }
   end }, { n = 256 }, 5)
