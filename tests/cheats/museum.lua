@@ -34,9 +34,14 @@ local function header_of(path)
   return table.concat(doc, " "), fields
 end
 
+local README = core.read_file(museum.FOLDER .. "/README.md")
+
 -- What is wrong with a header, or nil.
 local function complaint(one)
   if one.broken then return one.broken end
+  if not one.honest and not README:find(("%%f[%%w_]%s%%f[^%%w_]"):format(one.name)) then
+    return "the table in README.md does not have it"
+  end
   if one.doc == "" then return "the header does not say what it does" end
   for _, field in ipairs { "task", "verdict" } do
     if not one[field] then return ("the header has no `%s:`"):format(field) end
