@@ -29,7 +29,7 @@ LUA_CFLAGS := -I/usr/include/lua5.4
 ALL_CFLAGS = -std=c11 -D_GNU_SOURCE -DPG_VERSION='"$(VERSION)"' $(WARN) -ffp-contract=off \
              -fvisibility=hidden -fPIC -pthread $(LUA_CFLAGS) $(CFLAGS) $(SAN)
 # Static where Debian ships archives, so that `make dist` runs on a machine with nothing but a driver.
-ARCHIVES = -l:liblua5.4.a -l:libjansson.a -l:libmd.a -l:libsqlite3.a -l:libseccomp.a
+ARCHIVES = -l:liblua5.4.a -l:libjansson.a -l:libmd.a -l:libsqlite3.a -l:libseccomp.a -l:libffi_pic.a
 LIBS = $(ARCHIVES) -lm -ldl -lpthread
 
 # host/sim/vec_*.c: hot loops, compiled once per instruction set from the same source. PG_ISA is the bare word
@@ -41,7 +41,7 @@ VEC_avx2 := -mavx2 -mfma -mf16c -mbmi2
 VEC_avx512 := -march=x86-64-v4
 
 VECTORS := $(wildcard host/sim/vec_*.c)
-SOURCES := $(filter-out $(VECTORS),$(wildcard host/*.c host/cuda/*.c host/sim/*.c host/judge/*.c host/bind/*.c))
+SOURCES := $(filter-out $(VECTORS),$(wildcard host/*.c host/cuda/*.c host/sim/*.c host/judge/*.c host/bind/*.c host/ffi/*.c))
 OBJECTS := $(SOURCES:host/%.c=$(BUILD)/obj/%.o) \
            $(foreach isa,$(VEC_ISAS),$(VECTORS:host/%.c=$(BUILD)/obj/%_$(isa).o))
 CORE := $(filter-out $(BUILD)/obj/main.o,$(OBJECTS))
@@ -75,6 +75,10 @@ test-gpu: build $(GPUTESTS) ## tests that need an NVIDIA GPU
 test-cheats: deps-test build $(BUILD)/tests/shim/libcuda.so.1 $(BUILD)/tests/shim/libnvidia-ml.so.1 ## kernels that lie must be caught, honest ones must pass (tests/cheats)
 	@BUILD=$(BUILD) $(BUILD)/perigee tests/cheats/run.lua --slow
 
+.PHONY: test-ffi
+test-ffi: deps-test build $(BUILD)/tests/ffi/library.so ## the ffi against LuaJIT's: one script, the same output
+	@tests/ffi/run $(BUILD)
+
 .PHONY: bench-sim
 bench-sim: deps-sim-peers $(BUILD)/tests/bench_sim ## the simulator's speed against PoCL and Oclgrind (ARGS="--cpu" on a busy machine)
 	@$(BUILD)/tests/bench_sim $(ARGS)
@@ -103,10 +107,12 @@ asan: ## the same in build/asan, with AddressSanitizer and UBSan
 	@mkdir -p $(BUILD)/asan && ln -sfn ../deps $(BUILD)/asan/deps
 	@$(MAKE) -s --no-print-directory BUILD=$(BUILD)/asan CFLAGS="-O1 -g" VEC_FLAGS=-O0 SAN="$(SANITIZE)" build tests
 
-# Each tests/fuzz/fuzz_NAME.c has LLVMFuzzerTestOneInput and reads PTX. Seeds stay as they are; finds go to build/fuzz.
+# Each tests/fuzz/fuzz_NAME.c has LLVMFuzzerTestOneInput and reads PTX, fuzz_cdef C declarations. Seeds stay as they
+# are; finds go to build/fuzz.
 FUZZERS := $(patsubst tests/fuzz/fuzz_%.c,%,$(wildcard tests/fuzz/fuzz_*.c))
 SIM_CORE := $(filter $(BUILD)/obj/sim/%,$(CORE)) \
             $(patsubst host/%.c,$(BUILD)/obj/%.o,$(filter-out host/main.c host/device.c,$(wildcard host/*.c)))
+CDEF_CORE := $(filter $(addprefix $(BUILD)/obj/ffi/,types.o layout.o name.o lex.o parse%.o),$(CORE))
 FUZZ_SECONDS ?= 30
 
 .PHONY: fuzz run-fuzzers
@@ -118,12 +124,13 @@ run-fuzzers: $(FUZZERS:%=$(BUILD)/fuzz_%)
 	@for name in $(FUZZERS); do \
 	  mkdir -p $(BUILD)/corpus/$$name && \
 	  $(BUILD)/fuzz_$$name -max_total_time=$$(($(FUZZ_SECONDS) / $(words $(FUZZERS)))) -timeout=10 -rss_limit_mb=2048 \
-	    -dict=tests/fuzz/ptx.dict -verbosity=0 -print_final_stats=1 -artifact_prefix=$(BUILD)/ \
-	    $(BUILD)/corpus/$$name $$(ls -d tests/fuzz/corpus/$$name) tests/ptx || exit; \
+	    -dict=tests/fuzz/$$([[ $$name == cdef ]] && echo cdef || echo ptx).dict -verbosity=0 -print_final_stats=1 \
+	    -artifact_prefix=$(BUILD)/ $(BUILD)/corpus/$$name $$(ls -d tests/fuzz/corpus/$$name) \
+	    $$([[ $$name == cdef ]] || echo tests/ptx) || exit; \
 	done
 
-$(BUILD)/fuzz_%: tests/fuzz/fuzz_%.c $(SIM_CORE) $(BUILD)/flags
-	@$(CC) $(ALL_CFLAGS) -fsanitize=fuzzer -Ihost -Itests/c -MMD -MP -o $@ $< $(SIM_CORE) $(LIBS)
+$(BUILD)/fuzz_%: tests/fuzz/fuzz_%.c $(SIM_CORE) $(CDEF_CORE) $(BUILD)/flags
+	@$(CC) $(ALL_CFLAGS) -fsanitize=fuzzer -Ihost -Itests/c -MMD -MP -o $@ $< $(SIM_CORE) $(CDEF_CORE) $(LIBS)
 
 # Compiler and flags are a prerequisite of every object: other flags build anew, the same flags build nothing.
 FLAGS := $(CC) $(ALL_CFLAGS) $(EXTRA_CFLAGS) $(VEC_FLAGS) $(ARCHIVES)
@@ -181,6 +188,11 @@ $(BUILD)/tests/bench_sim: $(wildcard tests/bench/sim/*.[ch]) $(CORE) $(BUILD)/fl
 	@mkdir -p $(@D)
 	@$(CC) $(ALL_CFLAGS) -Ihost -o $@ $(filter %.c,$^) $(CORE) -rdynamic $(LIBS) -lOpenCL
 
+# What tests/ffi/shared.lua calls, and the binding by hand that `make bench-ffi` compares with.
+$(BUILD)/tests/ffi/%.so: tests/ffi/%.c $(BUILD)/flags
+	@mkdir -p $(@D)
+	@$(CC) $(ALL_CFLAGS) -shared -o $@ $<
+
 # A driver whose GPU is the simulator, and an NVML that goes with it: tests/shell/test_gpu_path.sh.
 SHIM_OBJECTS := $(filter-out %/hash.o,$(SIM_CORE))
 $(BUILD)/tests/shim/lib%.so.1: tests/shim/lib%.c $(SHIM_OBJECTS) $(BUILD)/flags
@@ -210,7 +222,7 @@ deps-nvrtc deps-rust deps-triton deps-sim-peers deps-dev:
 
 # ---- code -----------------------------------------------------------------------------------------------------------
 
-C_FILES = $(wildcard host/*.[ch] host/*/*.[ch] tasks/*/*.[ch] tasks/*/*/*.[ch] tests/c/*.[ch] tests/fuzz/*.[ch] tests/gpu/*.[ch] tests/shim/*.[ch] \
+C_FILES = $(wildcard host/*.[ch] host/*/*.[ch] tasks/*/*.[ch] tasks/*/*/*.[ch] tests/c/*.[ch] tests/fuzz/*.[ch] tests/ffi/*.[ch] tests/gpu/*.[ch] tests/shim/*.[ch] \
             tests/bench/*/*.[ch])
 
 .PHONY: lint lint-c lint-lua format

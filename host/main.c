@@ -65,6 +65,13 @@ static int on_error(lua_State *L) {
   return 1;
 }
 
+static void preload(lua_State *L, const char *name, lua_CFunction open) {
+  luaL_getsubtable(L, LUA_REGISTRYINDEX, LUA_PRELOAD_TABLE);
+  lua_pushcfunction(L, open);
+  lua_setfield(L, -2, name);
+  lua_pop(L, 1);
+}
+
 static void set_arguments(lua_State *L, int argc, char **argv) {
   lua_createtable(L, argc, 1);
   for (int i = 0; i < argc; i++) {
@@ -82,6 +89,7 @@ static int run(lua_State *L) {
   pg_error error;
   luaL_openlibs(L);
   luaL_requiref(L, "perigee.core", luaopen_perigee_core, 0);
+  preload(L, "ffi", luaopen_ffi);
   if (set_paths(L, &error)) return pg_lua_raise(L, &error);
   lua_getglobal(L, "require");
   lua_pushliteral(L, "perigee.cli");

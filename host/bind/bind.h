@@ -51,5 +51,6 @@ void pg_bind_worker(lua_State *L);
 void pg_bind_sqlite(lua_State *L);
 void pg_bind_line(lua_State *L);
 PG_API int luaopen_perigee_core(lua_State *L);
+PG_API int luaopen_ffi(lua_State *L); /* preloaded: opened by the first `require "ffi"` */
 
 #endif

@@ -1,0 +1,182 @@
+/* Calls of C functions: arguments converted into slots, the call, its result.
+ * The usual argument types have a short way; everything else goes through ffi_store. */
+#include "cdata.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <string.h>
+
+typedef union slot {
+  int64_t i;
+  uint64_t u;
+  double d;
+  float f;
+  void *p;
+  long double l;
+} slot;
+
+enum { SLOTS = 16 };
+
+/* One call: its arguments, on the C stack where they fit. */
+typedef struct frame {
+  slot few[SLOTS];
+  void *few_values[SLOTS];
+  ffi_type *few_types[SLOTS];
+  slot *slots;
+  void **values;
+  ffi_type **types;
+} frame;
+
+static _Noreturn void wrong_count(lua_State *L, const ctype *function, int got) {
+  ffi_fail(L, PG_INVALID, "wrong number of arguments for function call (expected %s%u, got %d)",
+           function->variadic ? "at least " : "", function->count, got);
+}
+
+/* What is called, for messages: as the library names it, else as the script does. */
+static const char *called_name(lua_State *L, const void *entry) {
+  Dl_info symbol;
+  lua_Debug level;
+  if (dladdr(entry, &symbol) && symbol.dli_saddr == entry) return symbol.dli_sname;
+  if (!lua_getstack(L, 0, &level) || !lua_getinfo(L, "n", &level) || !level.name) return "?";
+  return level.name;
+}
+
+static void slow_argument(lua_State *L, pg_ffi *f, ctype *type, void *at, int index) {
+  const cdata *called = lua_touserdata(L, 1); /* this or a pointer to this */
+  pg_target target = {.argument = index - 1};
+  target.name = called_name(L, cdata_address(called));
+  ffi_store(L, f, type, at, index, &target);
+}
+
+static inline void argument(lua_State *L, pg_ffi *f, ctype *type, slot *at, int index) {
+  int got = lua_type(L, index);
+  if (got == LUA_TNUMBER && type->kind == CT_INT && lua_isinteger(L, index)) {
+    at->i = lua_tointeger(L, index); /* the callee reads the low bytes */
+    return;
+  }
+  if (got == LUA_TNUMBER && type->kind == CT_FLOAT && type->size == 8) {
+    at->d = lua_tonumber(L, index);
+    return;
+  }
+  at->u = 0;
+  slow_argument(L, f, type, at, index);
+}
+
+/* A struct is copied, padded to whole words, which is what is read. */
+static void *struct_argument(lua_State *L, pg_ffi *f, ctype *type, int index) {
+  void *copy = lua_newuserdatauv(L, type->base->size + 16, 0);
+  memset(copy, 0, type->base->size + 16);
+  slow_argument(L, f, type, copy, index);
+  return copy;
+}
+
+/* What a value becomes where the declaration says `...`. */
+static ctype *promoted(lua_State *L, pg_ffi *f, int index) {
+  const cdata *cd = cdata_test(L, f, index);
+  ctype *type;
+  switch (lua_type(L, index)) {
+  case LUA_TNUMBER: return ct_get(f->types, lua_isinteger(L, index) ? CTID_INT64 : CTID_DOUBLE);
+  case LUA_TBOOLEAN: return ct_get(f->types, CTID_INT);
+  case LUA_TSTRING:
+    type = ct_qualified(f->types, ct_get(f->types, CTID_CHAR), CT_CONST);
+    return ffi_need(L, ct_pointer(f->types, ffi_need(L, type)));
+  default: break;
+  }
+  if (!cd) return ffi_need(L, ct_pointer(f->types, ct_get(f->types, CTID_VOID)));
+  type = cd->type;
+  if (type->kind == CT_FLOAT && type->size == 4) return ct_get(f->types, CTID_DOUBLE);
+  if ((type->kind == CT_INT || type->kind == CT_BOOL) && type->size < 4)
+    return ct_get(f->types, CTID_INT);
+  if (type->kind == CT_ARRAY) return ffi_need(L, ct_pointer(f->types, type->child));
+  if (type->kind == CT_FUNC) return ffi_need(L, ct_pointer(f->types, type));
+  return type;
+}
+
+static void make_room(lua_State *L, frame *fr, int count) {
+  fr->slots = fr->few;
+  fr->values = fr->few_values;
+  fr->types = fr->few_types;
+  if (count <= SLOTS) return;
+  fr->slots = lua_newuserdatauv(L, (size_t)count * sizeof *fr->slots, 0);
+  fr->values = lua_newuserdatauv(L, (size_t)count * sizeof *fr->values, 0);
+  fr->types = lua_newuserdatauv(L, (size_t)count * sizeof *fr->types, 0);
+}
+
+/* Arguments lie from stack index 2 on. */
+static void convert_arguments(lua_State *L, pg_ffi *f, const ctype *function, frame *fr,
+                              int count) {
+  luaL_checkstack(L, count + 8, "arguments of a C function");
+  for (int i = 0; i < count; i++) {
+    bool named = (uint32_t)i < function->count;
+    ctype *type = named ? function->fields[i].type : promoted(L, f, i + 2);
+    if (!named) fr->types[i] = ffi_type_of(L, f, type);
+    if (type->kind == CT_STRUCT) {
+      fr->values[i] = struct_argument(L, f, type, i + 2);
+    } else {
+      fr->values[i] = &fr->slots[i];
+      argument(L, f, type, &fr->slots[i], i + 2);
+    }
+  }
+}
+
+/* A callback's error waits until the C function has returned. */
+static void raise_pending(lua_State *L, pg_ffi *f) {
+  if (atomic_exchange(&f->foreign, 0))
+    ffi_fail(L, PG_UNSUPPORTED, "a callback was called from another thread");
+  if (f->pending_ref == LUA_NOREF) return;
+  lua_rawgeti(L, LUA_REGISTRYINDEX, f->pending_ref);
+  luaL_unref(L, LUA_REGISTRYINDEX, f->pending_ref);
+  f->pending_ref = LUA_NOREF;
+  lua_error(L);
+}
+
+static void do_call(lua_State *L, pg_ffi *f, ffi_cif *cif, void *entry, void *result,
+                    void **values) {
+  lua_State *before = f->calling;
+  f->calling = L;
+  errno = f->saved_errno;
+  ffi_call(cif, FFI_FN(entry), result, values);
+  f->saved_errno = errno;
+  f->calling = before;
+  if (__builtin_expect(f->pending_ref != LUA_NOREF || f->foreign, 0)) raise_pending(L, f);
+}
+
+/* libffi widens integers to a whole register. */
+static void push_result(lua_State *L, pg_ffi *f, ctype *type, slot *result) {
+  ffi_push(L, f, type, result, 0);
+}
+
+static ffi_cif *variadic_cif(lua_State *L, pg_ffi *f, ctype *function, frame *fr, int count,
+                             ffi_cif *cif) {
+  for (uint32_t i = 0; i < function->count; i++)
+    fr->types[i] = ffi_type_of(L, f, function->fields[i].type);
+  ffi_type *result = ffi_type_of(L, f, function->child);
+  if (ffi_prep_cif_var(cif, FFI_DEFAULT_ABI, function->count, (unsigned)count, result, fr->types))
+    ffi_fail(L, PG_UNSUPPORTED, "a variadic call with these types");
+  return cif;
+}
+
+int ffi_call_cdata(lua_State *L, pg_ffi *f, ctype *function, void *entry) {
+  frame fr;
+  slot result;
+  ffi_cif variadic, *cif;
+  int count = lua_gettop(L) - 1;
+  if (!entry) ffi_fail(L, PG_INVALID, "attempt to call a NULL function pointer");
+  if ((uint32_t)count != function->count &&
+      (!function->variadic || (uint32_t)count < function->count))
+    wrong_count(L, function, count);
+  make_room(L, &fr, count);
+  convert_arguments(L, f, function, &fr, count);
+  cif = function->variadic ? variadic_cif(L, f, function, &fr, count, &variadic)
+                           : &ffi_plan(L, f, function)->cif;
+  ctype *type = function->child;
+  if (type->kind == CT_STRUCT) {
+    cdata *cd = cdata_new(L, f, type->base, type->base->size);
+    do_call(L, f, cif, entry, cd->at, fr.values);
+    return 1;
+  }
+  do_call(L, f, cif, entry, &result, fr.values);
+  if (type->kind == CT_VOID) return 0;
+  push_result(L, f, type, &result);
+  return 1;
+}

@@ -1,0 +1,143 @@
+/* C data as Lua values, and what the files of the ffi's run time share.
+ * A cdata is a userdata: it holds its value itself, or refers to memory elsewhere and then keeps
+ * alive what owns that memory, where this is known. One pg_ffi a Lua state, upvalue 1 of
+ * everything. */
+#ifndef PG_FFI_CDATA_H
+#define PG_FFI_CDATA_H
+
+#include "../bind/bind.h"
+#include "parse.h"
+#include "types.h"
+
+#include <ffi.h>
+#include <pthread.h>
+#include <stdatomic.h>
+
+typedef struct pg_callback pg_callback;
+
+typedef struct pg_ffi {
+  ct_table *types;
+  const void *meta, *meta_final, *meta_ctype; /* the metatables, to be recognised by */
+  int meta_ref, meta_final_ref, meta_ctype_ref;
+  int finalizers_ref;        /* cdata -> what ffi.gc gave it; weak keys */
+  int parsed_ref;            /* text -> type, until the next cdef */
+  int saved_errno;           /* of the last call */
+  lua_State *main, *calling; /* where a callback runs; calling is NULL outside calls */
+  pthread_t thread;
+  int pending_ref;    /* the error that a callback raised, LUA_NOREF */
+  atomic_int foreign; /* a callback came from another thread */
+  pg_callback *callbacks;
+  int callback_count;
+} pg_ffi;
+
+typedef struct cdata {
+  ctype *type;
+  void *at;       /* the value: behind this header, or elsewhere */
+  size_t size;    /* bytes there; CT_NOSIZE when not known */
+  bool reference; /* elsewhere; user value 1 is the owner */
+} cdata;
+
+/* What ffi calls need of a type. Owned by the table of types. */
+typedef struct pg_plan {
+  ffi_type *type; /* of a struct passed by value */
+  ffi_cif cif;    /* of a function */
+  ffi_type **types;
+  bool ready;
+} pg_plan;
+
+static inline pg_ffi *ffi_of(lua_State *L) {
+  return lua_touserdata(L, lua_upvalueindex(1));
+}
+
+/* ---- errors ---- */
+
+_Noreturn void ffi_fail(lua_State *L, pg_code code, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+/* The type of the value at `index` as messages name it: "string", "int *". */
+const char *ffi_type_text(lua_State *L, pg_ffi *f, int index, char text[CT_NAME_MAX]);
+
+/* ---- cdata.c ---- */
+
+cdata *cdata_test(lua_State *L, pg_ffi *f, int index); /* NULL when it is none */
+ctype *ctype_test(lua_State *L, pg_ffi *f, int index); /* of a ctype object, else NULL */
+/* Push a zeroed cdata of `size` bytes. */
+cdata *cdata_new(lua_State *L, pg_ffi *f, ctype *type, size_t size);
+/* Push one that refers to `at`; what is at stack index `owner` (0: nothing) lives as long. */
+cdata *cdata_refer(lua_State *L, pg_ffi *f, ctype *type, void *at, size_t size, int owner);
+void cdata_push_pointer(lua_State *L, pg_ffi *f, ctype *type, void *value);
+void ctype_push(lua_State *L, pg_ffi *f, ctype *type);
+/* The type that argument `index` names: text (with `$` for the arguments from `first_arg` on, 0:
+ * none), a ctype or a cdata. */
+ctype *ctype_check(lua_State *L, pg_ffi *f, int index, int first_arg);
+/* Arguments for `$`, from stack index `first` to the top; how many there are. */
+enum { ARGUMENTS_MAX = 32 };
+int ctype_arguments(lua_State *L, pg_ffi *f, int first, ct_argument args[ARGUMENTS_MAX]);
+/* Push metamethod `event` of the metatype of `type`, or of what it points to; false: none. */
+bool ctype_metamethod(lua_State *L, const ctype *type, const char *event);
+ctype *ffi_need(lua_State *L, ctype *type); /* raises out_of_memory for NULL */
+
+/* What a pointer, array, function or struct cdata points to. */
+static inline void *cdata_address(const cdata *cd) {
+  return cd->type->kind == CT_PTR ? *(void **)cd->at : cd->at;
+}
+
+static inline bool ct_is_number(const ctype *type) {
+  return type->kind == CT_INT || type->kind == CT_FLOAT || type->kind == CT_BOOL ||
+         type->kind == CT_ENUM;
+}
+
+/* ---- convert.c ---- */
+
+/* Where a conversion happens, for its message: argument of a function, or nothing. */
+typedef struct pg_target {
+  int argument; /* 0: none */
+  const char *name;
+  bool cast;
+} pg_target;
+
+typedef struct pg_number {
+  bool is_float, is_unsigned; /* is_unsigned: a 64-bit one */
+  int64_t i;
+  double d;
+} pg_number;
+
+void ffi_push(lua_State *L, pg_ffi *f, ctype *type, void *at, int owner);
+void ffi_push_field(lua_State *L, pg_ffi *f, const ct_field *field, ctype *type, char *at,
+                    int owner);
+/* Write the Lua value at `index` as a `type` to `at`; raises when it cannot be one. */
+void ffi_store(lua_State *L, pg_ffi *f, ctype *type, void *at, int index, const pg_target *target);
+void ffi_store_field(lua_State *L, pg_ffi *f, const ct_field *field, char *at, int index);
+_Noreturn void ffi_cannot(lua_State *L, pg_ffi *f, const ctype *type, int index,
+                          const pg_target *target);
+pg_number ffi_number(const ctype *type, const void *at);
+void ffi_write_number(const ctype *type, void *at, pg_number number);
+bool ffi_lua_number(lua_State *L, pg_ffi *f, int index, pg_number *out);
+int64_t ffi_to_int(double number);
+/* May a pointer to `from` stand where one to `to` is wanted? */
+bool ct_compatible(const ctype *to, const ctype *from);
+
+/* ---- initialize.c ---- */
+
+/* Fill `size` zeroed bytes from `count` values from stack index `first` on. */
+void ffi_initialize(lua_State *L, pg_ffi *f, ctype *type, void *at, size_t size, int first,
+                    int count);
+void ffi_store_table(lua_State *L, pg_ffi *f, ctype *type, char *at, size_t size, int index);
+void ffi_store_text(lua_State *L, pg_ffi *f, ctype *type, char *at, size_t size, int index);
+
+/* ---- the rest ---- */
+
+ffi_type *ffi_type_of(lua_State *L, pg_ffi *f, ctype *type);               /* abi.c */
+pg_plan *ffi_plan(lua_State *L, pg_ffi *f, ctype *function);               /* abi.c */
+int ffi_call_cdata(lua_State *L, pg_ffi *f, ctype *function, void *entry); /* call.c */
+void ffi_read_result(const ctype *type, void *to, const void *result);
+void *ffi_callback_new(lua_State *L, pg_ffi *f, ctype *function, int index); /* callback.c */
+bool ffi_callback_method(lua_State *L, const char *name);
+void ffi_callbacks_free(pg_ffi *f);
+/* Onto the metatable on top. */
+void ffi_open_operators(lua_State *L, pg_ffi *f, bool final); /* operators.c; final: with __gc */
+void ffi_open_access(lua_State *L, pg_ffi *f);                /* access.c */
+void ffi_open_ctype_access(lua_State *L, pg_ffi *f);
+void ffi_push_library(lua_State *L, pg_ffi *f, void *handle, const char *name); /* library.c */
+int ffi_load(lua_State *L);
+
+#endif

@@ -1,0 +1,262 @@
+/* The table of C types: memory, types made once, names.
+ * What is equal is found by a hash of what makes it up. */
+#include "types.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { BUCKETS = 1024, BLOCK_BYTES = 16384 };
+
+typedef struct block {
+  struct block *next;
+} block;
+
+struct ct_table {
+  block *blocks;
+  char *free_at;
+  size_t free_bytes;
+  ctype **types;
+  uint32_t count, capacity;
+  ctype *made[BUCKETS];
+  ct_symbol *symbols[2][BUCKETS];
+};
+
+/* ---- memory ---- */
+
+void *ct_alloc(ct_table *table, size_t bytes) {
+  if (bytes > CT_SIZE_MAX) return NULL;
+  bytes = (bytes + 15) & ~(size_t)15;
+  if (bytes > table->free_bytes) {
+    size_t size = bytes > BLOCK_BYTES ? bytes : BLOCK_BYTES;
+    block *fresh = calloc(1, size + 16);
+    if (!fresh) return NULL;
+    fresh->next = table->blocks;
+    table->blocks = fresh;
+    table->free_at = (char *)fresh + 16;
+    table->free_bytes = size;
+  }
+  void *at = table->free_at;
+  table->free_at += bytes;
+  table->free_bytes -= bytes;
+  return at;
+}
+
+const char *ct_string(ct_table *table, const char *text, size_t length) {
+  char *copy = ct_alloc(table, length + 1);
+  if (copy) memcpy(copy, text, length);
+  return copy;
+}
+
+void ct_table_free(ct_table *table) {
+  if (!table) return;
+  for (block *b = table->blocks, *next; b; b = next) next = b->next, free(b);
+  free(table->types);
+  free(table);
+}
+
+/* ---- types ---- */
+
+uint32_t ct_count(const ct_table *table) {
+  return table->count;
+}
+
+ctype *ct_get(const ct_table *table, uint32_t id) {
+  return table->types[id];
+}
+
+ctype *ct_new(ct_table *table, ct_kind kind) {
+  if (table->count == table->capacity) {
+    uint32_t capacity = table->capacity ? table->capacity * 2 : 256;
+    ctype **types = realloc(table->types, capacity * sizeof *types);
+    if (!types) return NULL;
+    table->types = types;
+    table->capacity = capacity;
+  }
+  ctype *type = ct_alloc(table, sizeof *type);
+  if (!type) return NULL;
+  *type = (ctype){.kind = kind, .id = table->count, .size = CT_NOSIZE, .align = 1, .base = type};
+  table->types[table->count++] = type;
+  return type;
+}
+
+static size_t mix(size_t hash, size_t value) {
+  return (hash ^ value) * 0x9E3779B97F4A7C15u;
+}
+
+static size_t bucket_of(size_t hash) {
+  return (hash >> 40) % BUCKETS;
+}
+
+static size_t hash_type(const ctype *key) {
+  size_t hash = mix(key->kind, (size_t)key->child);
+  hash = mix(hash, key->length ^ key->quals ^ (key->is_vla ? 64 : 0) ^ (key->variadic ? 128 : 0));
+  if (key->quals) hash = mix(hash, (size_t)key->base);
+  for (uint32_t i = 0; key->kind == CT_FUNC && i < key->count; i++)
+    hash = mix(hash, (size_t)key->fields[i].type);
+  return hash;
+}
+
+static bool is_same(const ctype *a, const ctype *b) {
+  if (a->kind != b->kind || a->child != b->child || a->length != b->length ||
+      a->quals != b->quals || a->is_vla != b->is_vla || a->variadic != b->variadic ||
+      a->count != b->count)
+    return false;
+  if (a->quals && a->base != b->base) return false;
+  if (a->kind != CT_FUNC) return true;
+  for (uint32_t i = 0; i < a->count; i++)
+    if (a->fields[i].type != b->fields[i].type) return false;
+  return true;
+}
+
+/* The type equal to `key`, made if there is none. A key without qualifiers becomes its own base. */
+static ctype *make_once(ct_table *table, const ctype *key) {
+  ctype **bucket = &table->made[bucket_of(hash_type(key))];
+  for (ctype *type = *bucket; type; type = type->next)
+    if (is_same(type, key)) return type;
+  ctype *type = ct_new(table, key->kind);
+  if (!type) return NULL;
+  uint32_t id = type->id;
+  *type = *key;
+  type->id = id;
+  if (!key->quals) type->base = type;
+  if (key->kind == CT_FUNC && key->count && !key->quals) {
+    type->fields = ct_alloc(table, key->count * sizeof *key->fields);
+    if (!type->fields) return NULL;
+    memcpy(type->fields, key->fields, key->count * sizeof *key->fields);
+  }
+  type->next = *bucket;
+  *bucket = type;
+  return type;
+}
+
+ctype *ct_pointer(ct_table *table, ctype *child) {
+  ctype key = {.kind = CT_PTR, .child = child, .size = sizeof(void *), .align = sizeof(void *)};
+  return make_once(table, &key);
+}
+
+ctype *ct_array(ct_table *table, ctype *child, size_t length, bool is_vla) {
+  ctype key = {.kind = CT_ARRAY, .child = child, .length = length, .is_vla = is_vla};
+  key.align = child->base->align;
+  key.size = length == CT_NOSIZE ? CT_NOSIZE : length * child->base->size;
+  return make_once(table, &key);
+}
+
+ctype *ct_function(ct_table *table, ctype *result, const ct_field *params, uint32_t count,
+                   bool variadic) {
+  ctype key = {.kind = CT_FUNC,
+               .child = result,
+               .size = CT_NOSIZE,
+               .align = 1,
+               .variadic = variadic,
+               .count = count,
+               .fields = (ct_field *)params};
+  return make_once(table, &key);
+}
+
+ctype *ct_qualified(ct_table *table, ctype *type, unsigned quals) {
+  if (type->kind == CT_ARRAY) { /* an array is const where its elements are */
+    ctype *child = ct_qualified(table, type->child, quals);
+    return child ? ct_array(table, child, type->length, type->is_vla) : NULL;
+  }
+  quals |= type->quals;
+  if (quals == type->quals || type->kind == CT_FUNC) return type;
+  ctype key = *type->base;
+  key.quals = (uint8_t)quals;
+  key.metatable = 0;
+  key.plan = NULL;
+  return make_once(table, &key);
+}
+
+/* ---- names ---- */
+
+static size_t hash_name(const char *name, size_t length) {
+  size_t hash = length;
+  for (size_t i = 0; i < length; i++) hash = mix(hash, (unsigned char)name[i]);
+  return hash;
+}
+
+ct_symbol *ct_find(const ct_table *table, const char *name, size_t length, bool tag) {
+  ct_symbol *s = table->symbols[tag][bucket_of(hash_name(name, length))];
+  while (s && (strncmp(s->name, name, length) != 0 || s->name[length])) s = s->next;
+  return s;
+}
+
+ct_symbol *ct_declare(ct_table *table, const char *name, ct_symbol_kind kind, ctype *type) {
+  size_t length = strlen(name);
+  bool tag = kind == CT_TAG;
+  ct_symbol *symbol = ct_find(table, name, length, tag);
+  if (!symbol) {
+    symbol = ct_alloc(table, sizeof *symbol);
+    const char *copy = ct_string(table, name, length);
+    if (!symbol || !copy) return NULL;
+    ct_symbol **bucket = &table->symbols[tag][bucket_of(hash_name(name, length))];
+    symbol->name = copy;
+    symbol->next = *bucket;
+    *bucket = symbol;
+  }
+  symbol->kind = kind;
+  symbol->type = type;
+  symbol->value = 0;
+  symbol->label = NULL;
+  return symbol;
+}
+
+/* ---- what is there from the start ---- */
+
+static const struct {
+  ct_kind kind;
+  size_t size;
+  bool is_unsigned;
+} BASIC[CTID_BASIC] = {
+    [CTID_VOID] = {CT_VOID, CT_NOSIZE, false},
+    [CTID_BOOL] = {CT_BOOL, sizeof(bool), true},
+    [CTID_CHAR] = {CT_INT, 1, (char)-1 > 0},
+    [CTID_SCHAR] = {CT_INT, 1, false},
+    [CTID_UCHAR] = {CT_INT, 1, true},
+    [CTID_SHORT] = {CT_INT, 2, false},
+    [CTID_USHORT] = {CT_INT, 2, true},
+    [CTID_INT] = {CT_INT, 4, false},
+    [CTID_UINT] = {CT_INT, 4, true},
+    [CTID_INT64] = {CT_INT, 8, false},
+    [CTID_UINT64] = {CT_INT, 8, true},
+    [CTID_FLOAT] = {CT_FLOAT, 4, false},
+    [CTID_DOUBLE] = {CT_FLOAT, 8, false},
+    [CTID_LDOUBLE] = {CT_FLOAT, sizeof(long double), false},
+};
+
+static const struct {
+  const char *name;
+  int id;
+} TYPEDEFS[] = {
+    {"int8_t", CTID_SCHAR},    {"uint8_t", CTID_UCHAR},    {"int16_t", CTID_SHORT},
+    {"uint16_t", CTID_USHORT}, {"int32_t", CTID_INT},      {"uint32_t", CTID_UINT},
+    {"int64_t", CTID_INT64},   {"uint64_t", CTID_UINT64},  {"intptr_t", CTID_INT64},
+    {"ssize_t", CTID_INT64},   {"uintptr_t", CTID_UINT64}, {"ptrdiff_t", CTID_INT64},
+    {"size_t", CTID_UINT64},   {"wchar_t", CTID_INT},
+};
+
+static bool fill(ct_table *table) {
+  for (int i = 0; i < CTID_BASIC; i++) {
+    ctype *type = ct_new(table, BASIC[i].kind);
+    if (!type) return false;
+    type->size = BASIC[i].size;
+    type->align = type->size == CT_NOSIZE ? 1 : (uint32_t)type->size;
+    type->is_unsigned = BASIC[i].is_unsigned;
+  }
+  /* char is one of the two others here, as it is in LuaJIT */
+  table->types[(char)-1 > 0 ? CTID_UCHAR : CTID_SCHAR] = table->types[CTID_CHAR];
+  for (size_t i = 0; i < sizeof TYPEDEFS / sizeof *TYPEDEFS; i++)
+    if (!ct_declare(table, TYPEDEFS[i].name, CT_TYPEDEF, ct_get(table, (uint32_t)TYPEDEFS[i].id)))
+      return false;
+  ctype *list = ct_pointer(table, ct_get(table, CTID_VOID)); /* handed on, never looked into */
+  return list && ct_declare(table, "va_list", CT_TYPEDEF, list) &&
+         ct_declare(table, "__builtin_va_list", CT_TYPEDEF, list) &&
+         ct_declare(table, "__gnuc_va_list", CT_TYPEDEF, list);
+}
+
+ct_table *ct_table_new(void) {
+  ct_table *table = calloc(1, sizeof *table);
+  if (table && fill(table)) return table;
+  ct_table_free(table);
+  return NULL;
+}

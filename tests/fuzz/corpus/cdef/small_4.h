@@ -1,0 +1,1 @@
+struct { unsigned a : 3, : 0; union { int b; float c; }; double d[]; }

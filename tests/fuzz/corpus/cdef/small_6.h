@@ -1,0 +1,1 @@
+enum e { A = sizeof(int) * 3, B = (int)-1 ? A : 2 };
