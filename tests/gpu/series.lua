@@ -79,7 +79,7 @@ local function judged(rec, turn, wanted, result)
 end
 
 --- Check `count` candidates.
--- @tparam[opt] function progress called with how many are done
+-- @tparam[opt] function progress called with how many are done and the result so far
 -- @treturn table {wrong = list of texts, seconds = of each right candidate, sorted, crashes = how
 --   many, first, last = footprints}
 function series.run(device, count, progress)
@@ -107,7 +107,7 @@ function series.run(device, count, progress)
     end
     os.remove(path)
     if i == WARM then result.first = footprint(device) end
-    if progress and i % 50 == 0 then progress(i) end
+    if progress and i % 50 == 0 then progress(i, result) end
   end
   session.pool:settle()
   result.last = footprint(device)
@@ -134,8 +134,10 @@ end
 
 local function main(device, count)
   local since = core.now()
-  local result = series.run(device, count, function(i)
-    print(("%d candidates in %.0f s"):format(i, core.now() - since))
+  local result = series.run(device, count, function(i, so_far)
+    for j, text in ipairs(so_far.wrong) do so_far.wrong[j] = text:gsub("\n.*", "") end
+    print(("%d candidates in %.0f s, %d wrong verdicts%s"):format(i, core.now() - since,
+      #so_far.wrong, so_far.wrong[1] and ": " .. so_far.wrong[#so_far.wrong] or ""))
     io.stdout:flush()
   end)
   local faults, a, b = series.faults(result), result.first, result.last
