@@ -20,6 +20,7 @@ local SLICE_S = 0.05 -- a slice takes about this long, so that arms alternate of
 local SLICE_MOST = 2048 -- samples; the runner has events for twice as many, or for their graphs
 local SLOWEST = 0.97 -- of the usual clock, for a slice whose samples count
 local WARMUP = 3
+local FIRST = 8 -- samples of the first slice
 local CHECK_S, LAST_CHECK_S = 0.01, 0.2 -- checking the sets goes on so long, but one is always
 
 -- NVML's reasons that make a sample worthless: hardware slowdown, thermal (software, hardware),
@@ -73,7 +74,7 @@ end
 -- How many samples the next slice takes: what the interval still needs, within the time of a slice.
 local function slice_size(arm)
   local have = #arm.samples
-  if have == 0 then return math.max(1, arm.sets // arm.batch) end
+  if have == 0 then return math.max(FIRST, arm.sets // arm.batch) end
   local need = MIN_SAMPLES - have
   if arm.summary then
     need = math.max(need, math.ceil(have * (arm.summary.relative_half / timing.TARGET) ^ 2) - have)

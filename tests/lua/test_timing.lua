@@ -76,11 +76,12 @@ function TestTiming:test_methods()
 end
 
 -- Work where the outputs are that checks use, the three versions of the timed case among them, and
--- nothing in the other sets.
+-- nothing in the other sets, which samples of several launches have.
 function TestTiming:test_work_in_checked_sets_only_is_caught()
   local folder = os.tmpname()
   os.remove(folder)
-  local rec = check("", "if ((char*)y - (char*)x < 4500000) y[i] = x[i] ^ 1;", nil, folder)
+  local rec = check("", "if ((char*)y - (char*)x < 4500000) y[i] = x[i] ^ 1;",
+    { time = { method = "batch" } }, folder)
   -- What that sample wrote is dumped: nothing.
   local y, want = pg.npy.load(rec.dumped .. "/output_y.npy"),
     pg.npy.load(rec.dumped .. "/expected_y.npy")
@@ -89,6 +90,18 @@ function TestTiming:test_work_in_checked_sets_only_is_caught()
   lu.assertEquals(rec.verdict, "unwritten_output")
   lu.assertStrContains(rec.reason, "a timed sample was wrong though the checked run was right")
   lu.assertNil(rec.time)
+end
+
+-- While a launch runs, no other output holds the answer to its inputs.
+function TestTiming:test_where_a_sample_is_a_launch_each_version_has_one_set()
+  local rec = check("", "y[i] = x[i] ^ 1;")
+  lu.assertEquals(rec.verdict, "passed", rec.reason)
+  lu.assertEquals(rec.time.inputs, 3)
+  local session <close> = judge.session { device = "sim", seed = 1 }
+  session:device().gpu_clock = true
+  local one, arms = task {}, {}
+  local timed = session:complete(session:timed_case(one))
+  lu.assertEquals(session:sets_for(timed, arms), 3)
 end
 
 function TestTiming:test_a_wrong_arm_loses_its_time_and_the_others_keep_theirs()
