@@ -200,13 +200,14 @@ pub fn first_slot(pool: &Pool, at: (i32, i32, i32)) -> u32 {
 pub unsafe fn walk_to(pool: &Pool, key: i64, mut slot: u32) -> (bool, u32) {
     unsafe {
         let mut seen = (*pool.table.add(slot as usize)).key;
-        let mut left = pool.mask;
-        while (seen != key) & (seen != EMPTY) & (left > 0) {
+        let (mut found, mut left) = (seen == key, pool.mask);
+        while !found & (seen != EMPTY) & (left > 0) {
             slot = (slot + 1) & pool.mask;
             seen = (*pool.table.add(slot as usize)).key;
+            found = seen == key;
             left -= 1;
         }
-        (seen == key, slot)
+        (found, slot)
     }
 }
 
