@@ -36,20 +36,14 @@ local function shuffled(list)
   return copy
 end
 
--- Sets for samples that have each version at most once, both at random.
+-- Sets for samples that have each version at most once, always in the same set, so that no other
+-- holds its answer.
 local function choose_versions(arm, samples)
-  local sets, numbers, sets_of = {}, {}, {}
-  for number = 1, #versions.of(arm.case) do numbers[number], sets_of[number] = number, {} end
-  for set = 0, arm.sets - 1 do
-    local _, number = versions.of_set(arm.case, set)
-    table.insert(sets_of[number], set)
-  end
+  local sets, numbers = {}, {}
+  for number = 1, #versions.of(arm.case) do numbers[number] = number end
   for _ = 1, samples do
     local order = shuffled(numbers)
-    for j = 1, arm.batch do
-      local list = sets_of[order[j]]
-      sets[#sets + 1] = list[math.random(#list)]
-    end
+    for j = 1, arm.batch do sets[#sets + 1] = order[j] - 1 end
   end
   return sets
 end
@@ -238,13 +232,14 @@ function timing.method_of(task, p, override)
 end
 
 --- How an arm is timed: its `method` and `batch`. What a launch leaves in module variables stays
--- there until the end of a sample, so an arm that writes some gets each version of the inputs once
--- in a sample: an answer that is kept there is of no use.
+-- there until the end of a sample, and what it wrote is there for reads out of bounds. So an arm
+-- that writes variables, or that sim:check could not see, gets each version of the inputs once in a
+-- sample: an answer that is kept or found is of no use.
 -- @tparam table arm {case, audit}
 -- @tparam[opt] string override as of method_of
 function timing.choose(arm, override)
   arm.method, arm.batch = timing.method_of(arm.case.task, arm.case.p, override)
-  arm.apart = arm.batch > 1 and #globals.names(arm) > 0
+  arm.apart = arm.batch > 1 and (#globals.names(arm) > 0 or arm.unseen ~= nil)
   if not arm.apart then return end
   arm.batch = math.min(arm.batch, #versions.of(arm.case))
   if arm.batch == 1 then arm.method = "hot" end

@@ -112,16 +112,18 @@ local function finish(group)
   group.pipe:close()
 end
 
-local function run(groups, jobs)
+local function run(groups, jobs, on_end)
   local done = 0
+  local function next_ends()
+    done = done + 1
+    finish(groups[done])
+    on_end(groups[done])
+  end
   for i, group in ipairs(groups) do
     start(group)
-    if i - done >= jobs then
-      done = done + 1
-      finish(groups[done])
-    end
+    if i - done >= jobs then next_ends() end
   end
-  for i = done + 1, #groups do finish(groups[i]) end
+  while done < #groups do next_ends() end
 end
 
 -- ---- what came out ----
@@ -214,47 +216,76 @@ local function wanted()
   return result
 end
 
-local function main()
-  local chosen, groups = {}, {}
-  local count = { cheats = 0, caught = 0, honest = 0, passed = 0, pending = 0 }
+-- Those that are judged here; a broken header is a failure without a command.
+local function judged()
+  local list = {}
   for _, one in ipairs(wanted()) do
     local why
     one.place, why = place(one)
-    if one.place or one.complaint then chosen[#chosen + 1] = one
+    if one.place or one.complaint then list[#list + 1] = one
     else print(("# %s is not judged here: %s"):format(one.name, why)) end
-    if one.place and not one.complaint then groups[#groups + 1] = one end
   end
-  -- On a GPU nothing else may run beside what is compared by its time.
-  local alone, together = {}, {}
-  for _, group in ipairs(commands(groups)) do
+  return list
+end
+
+-- Commands for what is complete. On a GPU nothing else may run beside what is compared by its time.
+local function split(chosen)
+  local sound, alone, together = {}, {}, {}
+  for _, one in ipairs(chosen) do
+    if not one.complaint then sound[#sound + 1] = one end
+  end
+  for _, group in ipairs(commands(sound)) do
     table.insert(device and group.task:find("--budget", 1, true) and alone or together, group)
   end
-  run(together, device and GPU_JOBS or core.cpu_count())
-  run(alone, 1)
-  for i, one in ipairs(chosen) do
-    local problem = wrong(one, chosen)
-    for _ = 1, one.gains and problem and AGAIN or 0 do
-      run(commands { one, partner(one, chosen) }, 1)
-      problem = wrong(one, chosen)
-      if not problem then break end
-    end
+  return together, alone
+end
+
+-- What is wrong with an exhibit whose record is there; a gain is measured again, alone.
+local function verdict_on(one, chosen)
+  local problem = wrong(one, chosen)
+  for _ = 1, one.gains and problem and AGAIN or 0 do
+    run(commands { one, partner(one, chosen) }, 1, function() end)
+    problem = wrong(one, chosen)
+    if not problem then break end
+  end
+  return problem
+end
+
+local function main()
+  local chosen, said = judged(), 0
+  local count = { cheats = 0, caught = 0, honest = 0, passed = 0, pending = 0 }
+  local function tell(one)
+    local problem = verdict_on(one, chosen)
+    local all, good = "cheats", "caught"
+    if one.honest then all, good = "honest", "passed" end
     one.pending = one.pending or lacks(one)
-    local all = one.honest and "honest" or "cheats"
-    local good = one.honest and "passed" or "caught"
     if problem and one.pending then all = "pending" end
     count[all], count[good] = count[all] + 1, count[good] + (problem and 0 or 1)
-    say(i, one, problem)
+    said, one.told = said + 1, true
+    say(said, one, problem)
+  end
+  local function tell_group(group)
+    for _, one in ipairs(group) do
+      if not one.gains then tell(one) end -- these wait for what they are set beside
+    end
+  end
+  local together, alone = split(chosen)
+  run(together, device and GPU_JOBS or core.cpu_count(), tell_group)
+  run(alone, 1, tell_group)
+  for _, one in ipairs(chosen) do
+    if not one.told then tell(one) end
   end
   if made then os.execute(("rm -rf '%s'"):format(made)) end
   local good = count.caught + count.passed
+  local bad = #chosen - good - count.pending
   print(("1..%d"):format(#chosen))
   print(("%d cheats, %d caught, %d honest kernels, %d passed"):format(count.cheats, count.caught,
     count.honest, count.passed))
-  local bad = #chosen - good - count.pending
   print(("%d passed, %d failed"):format(good, bad))
   os.exit(bad == 0 and #chosen > 0, true)
 end
 
+io.stdout:setvbuf "line"
 if not core.compiler_info() then
   print "ok 1 - cheats # SKIP no NVRTC on this machine"
   os.exit(0)

@@ -104,6 +104,22 @@ function TestTiming:test_where_a_sample_is_a_launch_each_version_has_one_set()
   lu.assertEquals(session:sets_for(timed, arms), 3)
 end
 
+function TestTiming:test_what_the_simulator_could_not_see_gets_each_version_once_in_a_sample()
+  local arm = { audit = { globals = {} },
+    case = { task = task { time = { method = "batch" } }, p = { n = 1 }, versions = { 1, 2, 3 } } }
+  timing.choose(arm)
+  lu.assertEquals(arm.batch, 8)
+  for _, field in ipairs { "unseen", "writes" } do
+    arm.unseen = field == "unseen" and { kind = "unchecked" } or nil
+    arm.audit.globals = field == "writes" and { kept = 4 } or {}
+    timing.choose(arm)
+    lu.assertEquals({ arm.method, arm.batch }, { "batch", 3 })
+  end
+  arm.case.versions = nil -- the one that there is may not come twice
+  timing.choose(arm)
+  lu.assertEquals({ arm.method, arm.batch }, { "hot", 1 })
+end
+
 function TestTiming:test_a_wrong_arm_loses_its_time_and_the_others_keep_theirs()
   candidate("__device__ int launches;",
     "{ y[i] = x[i] ^ (atomicAdd(&launches, 1) < n ? 1 : 2); }")
