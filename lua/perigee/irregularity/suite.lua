@@ -148,7 +148,7 @@ end
 
 -- Seconds that a cell of a stage takes on a GPU beside timing, and each of its arms: making inputs,
 -- judging.
-local CELL_S, ARM_S = 0.8, 0.35
+local CELL_S, ARM_S = 0.8, 0.5
 
 --- How long a plan takes on a GPU, about: seconds.
 function suite.estimate(plan, how)
