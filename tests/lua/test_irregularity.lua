@@ -76,6 +76,17 @@ function TestSuite.test_a_run_goes_on_where_it_ended()
   lu.assertEquals(rows, 5)
 end
 
+function TestSuite.test_a_run_says_ahead_how_long_it_takes()
+  local function seconds(options)
+    local text, status = suite("--estimate --stage allocate " .. options)
+    lu.assertEquals(status, 0)
+    return tonumber(text:match "^about (%d+) s on a GPU\n$")
+  end
+  local one, all = seconds "--cell base", seconds ""
+  lu.assertTrue(one > 0 and all > 10 * one, all)
+  lu.assertTrue(seconds "--budget 10" < all)
+end
+
 function TestSuite.test_what_does_not_fit_into_the_budget_is_said()
   local text, status = suite("--device sim --stage allocate --impl cuda --cell base,pts-20k "
     .. "--passes 1 --budget 0.001")
