@@ -16,6 +16,7 @@ local timing = {}
 timing.TARGET = 0.0025 -- relative half width of the median's interval
 local MIN_SAMPLES, MAX_SAMPLES = 20, 20000
 local FEWEST = 6 -- whatever the budget: order statistics of fewer give no 95% interval
+local DISCARDED_MOST = 100 -- then an arm without samples has no time
 local SLICE_S = 0.05 -- a slice takes about this long, so that arms alternate often enough
 local SLICE_MOST = 2048 -- samples; the runner has events for twice as many, or for their graphs
 local SLOWEST = 0.97 -- of the usual clock, for a slice whose samples count
@@ -81,6 +82,11 @@ end
 -- Slower than what a search has already found, beyond what more samples could change.
 local function hopeless(arm, limit_us)
   return limit_us and arm.summary and arm.summary.min > limit_us or false
+end
+
+-- Whatever the budget, unless sample after sample is discarded.
+local function too_few(arm)
+  return #arm.samples < FEWEST and arm.discarded < DISCARDED_MOST
 end
 
 local function enough(arm)
@@ -299,7 +305,7 @@ function timing.run(arms, how)
       elseif not arm.failure then
         still[#still + 1] = arm
         pending = pending or not enough(arm)
-        few = few or #arm.samples + arm.discarded < FEWEST
+        few = few or too_few(arm)
       end
     end
     active = still

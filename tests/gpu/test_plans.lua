@@ -55,6 +55,19 @@ for _, method in ipairs { "cold", "hot", "batch" } do
   end
 end
 
+-- The driver that is the simulator has no graphs; a loop waits for the device, which no graph does.
+function TestPlans:test_graphs()
+  local got = records(("check %spairs.lua %spairs.cu %ssoa --method graph"):format(LAYOUT, LAYOUT,
+    LAYOUT))
+  if got.soa.reason ~= "this driver has no graphs" then
+    assert_timed(got["pairs.cu"])
+    assert_timed(got.soa)
+    lu.assertEquals(got.soa.time and got.soa.time.method or "graph", "graph")
+  end
+  got = records(("run %sspread.lua --method graph"):format(PLANS))
+  lu.assertTrue(got.naive.verdict == "unsupported" or got.naive.device:find "^sim" ~= nil)
+end
+
 function TestPlans:test_what_an_export_may_not_bring()
   local got = records(("check %spairs.lua %slate %speek %sagain %snothing"):format(LAYOUT, LAYOUT,
     LAYOUT, LAYOUT, LAYOUT))
