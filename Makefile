@@ -79,6 +79,12 @@ test-cheats: deps-test build $(BUILD)/tests/shim/libcuda.so.1 $(BUILD)/tests/shi
 test-ffi: deps-test build $(BUILD)/tests/ffi/library.so ## the ffi against LuaJIT's: one script, the same output
 	@tests/ffi/run $(BUILD)
 
+.PHONY: bench-ffi
+bench-ffi: deps-test build $(BUILD)/tests/ffi/library.so $(BUILD)/tests/ffi/binding.so ## calls a second of the ffi, of a binding by hand, of LuaJIT
+	@$(BUILD)/perigee tests/ffi/bench.lua Perigee $(BUILD)/tests/ffi/library.so $(BUILD)/tests/ffi/binding.so
+	@luajit -joff tests/ffi/bench.lua "LuaJIT -joff" $(BUILD)/tests/ffi/library.so ""
+	@luajit tests/ffi/bench.lua "LuaJIT" $(BUILD)/tests/ffi/library.so ""
+
 .PHONY: bench-sim
 bench-sim: deps-sim-peers $(BUILD)/tests/bench_sim ## the simulator's speed against PoCL and Oclgrind (ARGS="--cpu" on a busy machine)
 	@$(BUILD)/tests/bench_sim $(ARGS)

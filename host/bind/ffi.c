@@ -363,11 +363,11 @@ static const void *keep_metatable(lua_State *L, const char *name, int *ref) {
   return at;
 }
 
-static const void *cdata_metatable(lua_State *L, pg_ffi *f, bool final, int *ref) {
+static void cdata_metatable(lua_State *L, pg_ffi *f, bool final, int *ref) {
   lua_newtable(L);
   ffi_open_operators(L, f, final);
   ffi_open_access(L, f);
-  return keep_metatable(L, "cdata", ref);
+  keep_metatable(L, "cdata", ref);
 }
 
 static const void *ctype_metatable(lua_State *L, pg_ffi *f, int *ref) {
@@ -381,8 +381,8 @@ static const void *ctype_metatable(lua_State *L, pg_ffi *f, int *ref) {
 }
 
 static void make_tables(lua_State *L, pg_ffi *f) {
-  f->meta = cdata_metatable(L, f, false, &f->meta_ref);
-  f->meta_final = cdata_metatable(L, f, true, &f->meta_final_ref);
+  cdata_metatable(L, f, false, &f->meta_ref);
+  cdata_metatable(L, f, true, &f->meta_final_ref);
   f->meta_ctype = ctype_metatable(L, f, &f->meta_ctype_ref);
   lua_newtable(L);
   f->parsed_ref = luaL_ref(L, LUA_REGISTRYINDEX);

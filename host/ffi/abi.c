@@ -127,6 +127,7 @@ pg_plan *ffi_plan(lua_State *L, pg_ffi *f, ctype *function) {
   ffi_status status =
       ffi_prep_cif(&plan->cif, FFI_DEFAULT_ABI, function->count, result, plan->types);
   if (status != FFI_OK) not_by_value(L, function);
+  plan->direct = ffi_is_direct(function);
   function->plan = plan;
   return plan;
 }

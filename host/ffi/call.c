@@ -6,23 +6,14 @@
 #include <errno.h>
 #include <string.h>
 
-typedef union slot {
-  int64_t i;
-  uint64_t u;
-  double d;
-  float f;
-  void *p;
-  long double l;
-} slot;
-
 enum { SLOTS = 16 };
 
 /* One call: its arguments, on the C stack where they fit. */
 typedef struct frame {
-  slot few[SLOTS];
+  pg_slot few[SLOTS];
   void *few_values[SLOTS];
   ffi_type *few_types[SLOTS];
-  slot *slots;
+  pg_slot *slots;
   void **values;
   ffi_type **types;
 } frame;
@@ -33,7 +24,7 @@ static _Noreturn void wrong_count(lua_State *L, const ctype *function, int got) 
 }
 
 /* What is called, for messages: as the library names it, else as the script does. */
-static const char *called_name(lua_State *L, const void *entry) {
+const char *ffi_entry_name(lua_State *L, const void *entry) {
   Dl_info symbol;
   lua_Debug level;
   if (dladdr(entry, &symbol) && symbol.dli_saddr == entry) return symbol.dli_sname;
@@ -41,32 +32,17 @@ static const char *called_name(lua_State *L, const void *entry) {
   return level.name;
 }
 
-static void slow_argument(lua_State *L, pg_ffi *f, ctype *type, void *at, int index) {
-  const cdata *called = lua_touserdata(L, 1); /* this or a pointer to this */
-  pg_target target = {.argument = index - 1};
-  target.name = called_name(L, cdata_address(called));
+void ffi_argument(lua_State *L, pg_ffi *f, ctype *type, void *at, int index) {
+  const cdata *called = lua_touserdata(L, 1); /* a function or a pointer to one */
+  pg_target target = {.argument = index - 1, .entry = cdata_address(called)};
   ffi_store(L, f, type, at, index, &target);
-}
-
-static inline void argument(lua_State *L, pg_ffi *f, ctype *type, slot *at, int index) {
-  int got = lua_type(L, index);
-  if (got == LUA_TNUMBER && type->kind == CT_INT && lua_isinteger(L, index)) {
-    at->i = lua_tointeger(L, index); /* the callee reads the low bytes */
-    return;
-  }
-  if (got == LUA_TNUMBER && type->kind == CT_FLOAT && type->size == 8) {
-    at->d = lua_tonumber(L, index);
-    return;
-  }
-  at->u = 0;
-  slow_argument(L, f, type, at, index);
 }
 
 /* A struct is copied, padded to whole words, which is what is read. */
 static void *struct_argument(lua_State *L, pg_ffi *f, ctype *type, int index) {
   void *copy = lua_newuserdatauv(L, type->base->size + 16, 0);
   memset(copy, 0, type->base->size + 16);
-  slow_argument(L, f, type, copy, index);
+  ffi_argument(L, f, type, copy, index);
   return copy;
 }
 
@@ -105,7 +81,7 @@ static void make_room(lua_State *L, frame *fr, int count) {
 /* Arguments lie from stack index 2 on. */
 static void convert_arguments(lua_State *L, pg_ffi *f, const ctype *function, frame *fr,
                               int count) {
-  luaL_checkstack(L, count + 8, "arguments of a C function");
+  if (count > 8) luaL_checkstack(L, count + 8, "arguments of a C function");
   for (int i = 0; i < count; i++) {
     bool named = (uint32_t)i < function->count;
     ctype *type = named ? function->fields[i].type : promoted(L, f, i + 2);
@@ -114,13 +90,14 @@ static void convert_arguments(lua_State *L, pg_ffi *f, const ctype *function, fr
       fr->values[i] = struct_argument(L, f, type, i + 2);
     } else {
       fr->values[i] = &fr->slots[i];
-      argument(L, f, type, &fr->slots[i], i + 2);
+      fr->slots[i].u = 0;
+      ffi_argument(L, f, type, &fr->slots[i], i + 2);
     }
   }
 }
 
 /* A callback's error waits until the C function has returned. */
-static void raise_pending(lua_State *L, pg_ffi *f) {
+void ffi_raise_pending(lua_State *L, pg_ffi *f) {
   if (atomic_exchange(&f->foreign, 0))
     ffi_fail(L, PG_UNSUPPORTED, "a callback was called from another thread");
   if (f->pending_ref == LUA_NOREF) return;
@@ -130,20 +107,14 @@ static void raise_pending(lua_State *L, pg_ffi *f) {
   lua_error(L);
 }
 
-static void do_call(lua_State *L, pg_ffi *f, ffi_cif *cif, void *entry, void *result,
-                    void **values) {
+static void do_call(lua_State *L, pg_ffi *f, ffi_cif *cif, void *entry, void *result, frame *fr) {
   lua_State *before = f->calling;
   f->calling = L;
   errno = f->saved_errno;
-  ffi_call(cif, FFI_FN(entry), result, values);
+  ffi_call(cif, FFI_FN(entry), result, fr->values);
   f->saved_errno = errno;
   f->calling = before;
-  if (__builtin_expect(f->pending_ref != LUA_NOREF || f->foreign, 0)) raise_pending(L, f);
-}
-
-/* libffi widens integers to a whole register. */
-static void push_result(lua_State *L, pg_ffi *f, ctype *type, slot *result) {
-  ffi_push(L, f, type, result, 0);
+  if (f->pending_ref != LUA_NOREF || f->foreign) ffi_raise_pending(L, f);
 }
 
 static ffi_cif *variadic_cif(lua_State *L, pg_ffi *f, ctype *function, frame *fr, int count,
@@ -156,27 +127,33 @@ static ffi_cif *variadic_cif(lua_State *L, pg_ffi *f, ctype *function, frame *fr
   return cif;
 }
 
-int ffi_call_cdata(lua_State *L, pg_ffi *f, ctype *function, void *entry) {
+static int call_by_libffi(lua_State *L, pg_ffi *f, ctype *function, void *entry, int count) {
   frame fr;
-  slot result;
+  pg_slot result;
   ffi_cif variadic, *cif;
+  make_room(L, &fr, count);
+  convert_arguments(L, f, function, &fr, count);
+  cif = function->variadic ? variadic_cif(L, f, function, &fr, count, &variadic)
+                           : &function->plan->cif;
+  ctype *type = function->child;
+  if (type->kind == CT_STRUCT) {
+    cdata *cd = cdata_new(L, f, type->base, type->base->size);
+    do_call(L, f, cif, entry, cd->at, &fr);
+    return 1;
+  }
+  do_call(L, f, cif, entry, &result, &fr);
+  if (type->kind == CT_VOID) return 0;
+  ffi_push(L, f, type, &result, 0); /* integers came widened: the low bytes are the value */
+  return 1;
+}
+
+int ffi_call_cdata(lua_State *L, pg_ffi *f, ctype *function, void *entry) {
   int count = lua_gettop(L) - 1;
   if (!entry) ffi_fail(L, PG_INVALID, "attempt to call a NULL function pointer");
   if ((uint32_t)count != function->count &&
       (!function->variadic || (uint32_t)count < function->count))
     wrong_count(L, function, count);
-  make_room(L, &fr, count);
-  convert_arguments(L, f, function, &fr, count);
-  cif = function->variadic ? variadic_cif(L, f, function, &fr, count, &variadic)
-                           : &ffi_plan(L, f, function)->cif;
-  ctype *type = function->child;
-  if (type->kind == CT_STRUCT) {
-    cdata *cd = cdata_new(L, f, type->base, type->base->size);
-    do_call(L, f, cif, entry, cd->at, fr.values);
-    return 1;
-  }
-  do_call(L, f, cif, entry, &result, fr.values);
-  if (type->kind == CT_VOID) return 0;
-  push_result(L, f, type, &result);
-  return 1;
+  if (!function->plan && !function->variadic) ffi_plan(L, f, function);
+  if (function->plan && function->plan->direct) return ffi_call_directly(L, f, function, entry);
+  return call_by_libffi(L, f, function, entry, count);
 }

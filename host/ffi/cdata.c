@@ -1,5 +1,5 @@
 /* cdata and ctype objects: made, recognised, named.
- * Recognised by the address of their metatable, which scripts cannot reach. */
+ * A cdata is recognised by its tag, a ctype by its metatable. */
 #include "cdata.h"
 #include "parse.h"
 
@@ -40,13 +40,6 @@ static const void *metatable_of(lua_State *L, int index) {
   return at;
 }
 
-cdata *cdata_test(lua_State *L, pg_ffi *f, int index) {
-  cdata *cd = lua_touserdata(L, index);
-  if (!cd || lua_type(L, index) != LUA_TUSERDATA) return NULL;
-  const void *meta = metatable_of(L, index);
-  return meta == f->meta || meta == f->meta_final ? cd : NULL;
-}
-
 ctype *ctype_test(lua_State *L, pg_ffi *f, int index) {
   if (lua_type(L, index) != LUA_TUSERDATA || metatable_of(L, index) != f->meta_ctype) return NULL;
   return *(ctype **)lua_touserdata(L, index);
@@ -64,7 +57,7 @@ cdata *cdata_new(lua_State *L, pg_ffi *f, ctype *type, size_t size) {
   if (size > CT_SIZE_MAX) ffi_fail(L, PG_RANGE, "size of C type is unknown or too large");
   cdata *cd = lua_newuserdatauv(L, sizeof *cd + align - 8 + (size > 8 ? size : 8), 0);
   void *at = align_up(cd + 1, align);
-  *cd = (cdata){.type = type, .at = at, .size = size};
+  *cd = (cdata){.tag = f, .type = type, .at = at, .size = size};
   memset(at, 0, size > 8 ? size : 8);
   lua_rawgeti(L, LUA_REGISTRYINDEX, f->meta_ref);
   lua_setmetatable(L, -2);
@@ -74,7 +67,7 @@ cdata *cdata_new(lua_State *L, pg_ffi *f, ctype *type, size_t size) {
 cdata *cdata_refer(lua_State *L, pg_ffi *f, ctype *type, void *at, size_t size, int owner) {
   if (owner) owner = lua_absindex(L, owner);
   cdata *cd = lua_newuserdatauv(L, sizeof *cd, 1);
-  *cd = (cdata){.type = type, .at = at, .size = size, .reference = true};
+  *cd = (cdata){.tag = f, .type = type, .at = at, .size = size, .reference = true};
   if (owner) {
     lua_pushvalue(L, owner);
     lua_setiuservalue(L, -2, 1);

@@ -17,7 +17,7 @@ typedef struct pg_callback pg_callback;
 
 typedef struct pg_ffi {
   ct_table *types;
-  const void *meta, *meta_final, *meta_ctype; /* the metatables, to be recognised by */
+  const void *meta_ctype; /* the metatable of ctype objects, to recognise them by */
   int meta_ref, meta_final_ref, meta_ctype_ref;
   int finalizers_ref;        /* cdata -> what ffi.gc gave it; weak keys */
   int parsed_ref;            /* text -> type, until the next cdef */
@@ -31,6 +31,7 @@ typedef struct pg_ffi {
 } pg_ffi;
 
 typedef struct cdata {
+  const pg_ffi *tag; /* this is a cdata, of this state */
   ctype *type;
   void *at;       /* the value: behind this header, or elsewhere */
   size_t size;    /* bytes there; CT_NOSIZE when not known */
@@ -42,8 +43,18 @@ typedef struct pg_plan {
   ffi_type *type; /* of a struct passed by value */
   ffi_cif cif;    /* of a function */
   ffi_type **types;
-  bool ready;
+  bool direct; /* called without libffi: direct.c */
 } pg_plan;
+
+/* An argument or a result that is no struct. */
+typedef union pg_slot {
+  int64_t i;
+  uint64_t u;
+  double d;
+  float f;
+  void *p;
+  long double l;
+} pg_slot;
 
 static inline pg_ffi *ffi_of(lua_State *L) {
   return lua_touserdata(L, lua_upvalueindex(1));
@@ -58,7 +69,12 @@ const char *ffi_type_text(lua_State *L, pg_ffi *f, int index, char text[CT_NAME_
 
 /* ---- cdata.c ---- */
 
-cdata *cdata_test(lua_State *L, pg_ffi *f, int index); /* NULL when it is none */
+/* NULL when it is none. A light userdata has no length. */
+static inline cdata *cdata_test(lua_State *L, const pg_ffi *f, int index) {
+  cdata *cd = lua_touserdata(L, index);
+  return cd && lua_rawlen(L, index) >= sizeof *cd && cd->tag == f ? cd : NULL;
+}
+
 ctype *ctype_test(lua_State *L, pg_ffi *f, int index); /* of a ctype object, else NULL */
 /* Push a zeroed cdata of `size` bytes. */
 cdata *cdata_new(lua_State *L, pg_ffi *f, ctype *type, size_t size);
@@ -90,8 +106,9 @@ static inline bool ct_is_number(const ctype *type) {
 
 /* Where a conversion happens, for its message: argument of a function, or nothing. */
 typedef struct pg_target {
-  int argument; /* 0: none */
-  const char *name;
+  int argument;     /* 0: none */
+  const char *name; /* of the function; NULL: that of `entry` */
+  const void *entry;
   bool cast;
 } pg_target;
 
@@ -128,8 +145,12 @@ void ffi_store_text(lua_State *L, pg_ffi *f, ctype *type, char *at, size_t size,
 
 ffi_type *ffi_type_of(lua_State *L, pg_ffi *f, ctype *type);               /* abi.c */
 pg_plan *ffi_plan(lua_State *L, pg_ffi *f, ctype *function);               /* abi.c */
+const char *ffi_entry_name(lua_State *L, const void *entry);               /* call.c */
 int ffi_call_cdata(lua_State *L, pg_ffi *f, ctype *function, void *entry); /* call.c */
-void ffi_read_result(const ctype *type, void *to, const void *result);
+bool ffi_is_direct(const ctype *function);                                 /* direct.c */
+int ffi_call_directly(lua_State *L, pg_ffi *f, const ctype *function, void *entry);
+void ffi_argument(lua_State *L, pg_ffi *f, ctype *type, void *at, int index); /* call.c */
+void ffi_raise_pending(lua_State *L, pg_ffi *f);
 void *ffi_callback_new(lua_State *L, pg_ffi *f, ctype *function, int index); /* callback.c */
 bool ffi_callback_method(lua_State *L, const char *name);
 void ffi_callbacks_free(pg_ffi *f);

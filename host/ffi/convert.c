@@ -17,6 +17,11 @@ int64_t ffi_to_int(double number) {
 
 static int64_t read_int(const ctype *type, const void *at) {
   uint64_t raw = 0;
+  if (type->size == 4) { /* the usual one, without a call */
+    uint32_t half;
+    memcpy(&half, at, 4);
+    return type->is_unsigned ? (int64_t)half : (int64_t)(int32_t)half;
+  }
   memcpy(&raw, at, type->size); /* little endian */
   unsigned drop = 64 - 8 * (unsigned)type->size;
   return type->is_unsigned ? (int64_t)raw : (int64_t)(raw << drop) >> drop;
@@ -146,7 +151,8 @@ _Noreturn void ffi_cannot(lua_State *L, pg_ffi *f, const ctype *type, int index,
   ct_name(type, false, to);
   if (target && target->argument)
     ffi_fail(L, PG_INVALID, "bad argument #%d to '%.100s' (cannot convert '%s' to '%s')",
-             target->argument, target->name, got, to);
+             target->argument, target->name ? target->name : ffi_entry_name(L, target->entry), got,
+             to);
   ffi_fail(L, PG_INVALID, "cannot convert '%s' to '%s'", got, to);
 }
 

@@ -142,7 +142,7 @@ static void *open_file(const char *file, int mode) {
 
 /* Debian puts libfoo.so into a package of its own; libfoo.so.6 is there without it. */
 static void *open_versioned(const char *file, int mode) {
-  char name[NAME_MAX_BYTES + 8];
+  char name[NAME_MAX_BYTES + 16];
   for (int version = 9; version >= 0; version--) {
     snprintf(name, sizeof name, "%s.%d", file, version);
     void *handle = dlopen(name, mode);
