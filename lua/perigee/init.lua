@@ -10,6 +10,7 @@
 -- * `pg.run(task, how)`, `pg.check(task, candidate, how)` evaluate them, as the commands do
 -- * `pg.compare(want, got, tolerance)` compares arrays, NaN-safe (validators/README.md)
 -- * `pg.product(a, b, { a_transposed =, b_transposed = })` multiplies matrices in float64
+-- * `pg.native{ source = "C" }` compiles C with the system's compiler and calls it through ffi
 -- * `pg.json.encode(value)`, `pg.json.decode(text)`
 -- * `pg.error(code, message, hint, where)` raises an error table
 -- @module perigee
@@ -42,6 +43,7 @@ local LATER = {
   run = { "perigee.evaluate", "run" },
   check = { "perigee.evaluate", "check" },
   tune = { "perigee.evaluate", "tune" },
+  native = { "perigee.native", "open" },
 }
 
 -- pg.task reports the place of its call: the function itself, not a wrapper.

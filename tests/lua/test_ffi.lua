@@ -1,0 +1,216 @@
+-- What Perigee's ffi does beyond LuaJIT's, and where Lua 5.4 forces another answer: the list in
+-- host/ffi/README.md. What both do alike is in tests/ffi/shared.lua.
+local lu = require "luaunit"
+local pg = require "perigee"
+local ffi = require "ffi"
+
+ffi.cdef [[
+  typedef struct ffi_point { int x, y; } ffi_point;
+  struct ffi_line { ffi_point from, to; int steps[4]; };
+  unsigned long long strtoull(const char *, char **, int);
+  int abs(int);
+  void qsort(void *, size_t, size_t, int (*)(const void *, const void *));
+  int fileno(void *stream);
+  long labs(long);
+]]
+
+TestFfi = {}
+
+local function error_of(f, ...)
+  local ok, e = pcall(f, ...)
+  lu.assertFalse(ok)
+  return e
+end
+
+-- ---- Lua 5.4 ---------------------------------------------------------------------------------
+
+function TestFfi.test_64_bit_integers_are_lua_integers()
+  lu.assertEquals(math.type(ffi.C.labs(-5)), "integer")
+  lu.assertEquals(ffi.new("int64_t", math.maxinteger), math.maxinteger)
+  lu.assertEquals(ffi.cast("uint64_t", -1), -1)
+  lu.assertEquals(ffi.C.strtoull("18446744073709551615", nil, 10), -1)
+  lu.assertTrue(ffi.istype("int64_t", 7))
+  lu.assertEquals(ffi.C.labs(math.mininteger + 1), math.maxinteger)
+end
+
+function TestFfi.test_null_is_compared_with_nullptr()
+  local none = ffi.new("int *")
+  lu.assertTrue(none == ffi.nullptr)
+  lu.assertFalse(none == nil)
+  lu.assertFalse(ffi.new("int[1]") == ffi.nullptr)
+end
+
+function TestFfi.test_tonumber()
+  lu.assertEquals(ffi.tonumber(ffi.new("uint8_t", 200)), 200)
+  lu.assertEquals(ffi.tonumber(ffi.new("double", 1.5)), 1.5)
+  lu.assertEquals(ffi.tonumber("0x10"), 16)
+  lu.assertNil(ffi.tonumber("ten"))
+  lu.assertNil(ffi.tonumber(ffi.nullptr))
+end
+
+-- ---- errors ----------------------------------------------------------------------------------
+
+function TestFfi.test_an_error_names_function_argument_and_place()
+  local here = debug.getinfo(1, "l").currentline
+  local e = error_of(function()
+    local value = ffi.C.abs("five")
+    return value
+  end)
+  lu.assertEquals(e.code, "invalid")
+  lu.assertEquals(e.message, "bad argument #1 to 'abs' (cannot convert 'string' to 'int')")
+  lu.assertStrContains(e.where, "test_ffi.lua:" .. here + 2)
+end
+
+function TestFfi.test_a_count_that_is_wrong_says_both()
+  lu.assertStrContains(error_of(ffi.C.abs).message, "expected 1, got 0")
+end
+
+function TestFfi.test_a_declaration_s_error_has_line_and_column()
+  local e = error_of(ffi.cdef, "int good(void);\n  int bad(;")
+  lu.assertEquals(e.code, "syntax")
+  lu.assertStrContains(e.message, "line 2, column 11")
+end
+
+function TestFfi.test_missing_libraries_and_symbols()
+  lu.assertEquals(error_of(ffi.load, "no_such_library_at_all").code, "not_found")
+  ffi.cdef "int surely_not_there(void);"
+  lu.assertStrContains(error_of(function() return ffi.C.surely_not_there end).message,
+    "cannot resolve symbol 'surely_not_there'")
+  lu.assertStrContains(error_of(function() return ffi.C.never_declared end).message,
+    "missing declaration for symbol 'never_declared'")
+end
+
+-- ---- mistakes that would crash ---------------------------------------------------------------
+
+function TestFfi.test_an_index_outside_an_array()
+  local a = ffi.new("int[4]")
+  for _, i in ipairs { -1, 4, 1 << 40, math.mininteger } do
+    lu.assertEquals(error_of(function() return a[i] end).code, "range")
+    lu.assertEquals(error_of(function() a[i] = 1 end).code, "range")
+  end
+  local v = ffi.new("double[?]", 2)
+  lu.assertEquals(error_of(function() return v[2] end).code, "range")
+  local line = ffi.new("struct ffi_line")
+  lu.assertEquals(error_of(function() line.steps[4] = 1 end).code, "range")
+end
+
+function TestFfi.test_null_is_not_followed()
+  local p = ffi.new("ffi_point *")
+  lu.assertStrContains(error_of(function() return p.x end).message, "NULL")
+  lu.assertStrContains(error_of(function() p[0].x = 1 end).message, "NULL")
+  lu.assertStrContains(error_of(ffi.new("int (*)(int)"), 1).message, "NULL")
+  lu.assertErrorMsgContains("NULL", ffi.string, ffi.new "char *")
+  lu.assertErrorMsgContains("NULL", ffi.fill, nil, 4)
+end
+
+function TestFfi.test_copies_stay_within_what_is_known()
+  local to, from = ffi.new("char[4]"), ffi.new("char[8]", "1234567")
+  lu.assertEquals(error_of(ffi.copy, to, from, 5).code, "range")
+  lu.assertEquals(error_of(ffi.copy, to, "1234").code, "range")
+  lu.assertEquals(error_of(ffi.copy, from, "12", 4).code, "range")
+  lu.assertEquals(error_of(ffi.fill, to, 5).code, "range")
+  lu.assertEquals(error_of(ffi.string, to, 5).code, "range")
+  ffi.copy(to, from, 4)
+  lu.assertEquals(ffi.string(to), "1234") -- without a zero at its end
+end
+
+function TestFfi.test_a_freed_callback_is_not_called()
+  local cb = ffi.cast("int (*)(int)", function(v) return v end)
+  lu.assertEquals(cb(3), 3)
+  cb:free()
+  lu.assertStrContains(error_of(cb, 3).message, "NULL")
+end
+
+function TestFfi.test_sizes_are_bounded()
+  lu.assertNotNil(error_of(ffi.new, "char[?]", -1).message)
+  lu.assertNotNil(error_of(ffi.new, "char[?]", 1 << 50).message)
+  lu.assertNotNil(error_of(ffi.typeof, "int[1 << 40][1 << 40]").message)
+  lu.assertNotNil(error_of(ffi.typeof, ("*"):rep(1000)).message)
+  lu.assertNotNil(error_of(ffi.typeof, "int " .. ("("):rep(1000)).message)
+end
+
+function TestFfi.test_other_values_are_no_cdata()
+  local index = getmetatable(ffi.new "int[1]")
+  lu.assertEquals(index, "ffi") -- protected
+  for _, value in ipairs { io.stdout, pg.array("f32", 1), {}, "text", 5, true } do
+    lu.assertFalse(ffi.istype("int", value))
+  end
+end
+
+-- ---- lifetimes -------------------------------------------------------------------------------
+
+function TestFfi.test_a_member_keeps_its_struct_alive()
+  local freed = 0
+  local to = ffi.gc(ffi.new("struct ffi_line", { { 1, 2 }, { 3, 4 } }), function()
+    freed = freed + 1
+  end).to
+  collectgarbage()
+  lu.assertEquals({ freed, to.y }, { 0, 4 })
+  to = nil -- luacheck: ignore
+  collectgarbage()
+  collectgarbage()
+  lu.assertEquals(freed, 1)
+end
+
+-- ---- callbacks -------------------------------------------------------------------------------
+
+function TestFfi.test_an_error_in_a_callback_comes_after_the_call()
+  local calls = 0
+  local a = ffi.new("int[3]", 3, 1, 2)
+  local e = error_of(ffi.C.qsort, a, 3, 4, function()
+    calls = calls + 1
+    error { code = "mine" }
+  end)
+  lu.assertEquals(e.code, "mine")
+  lu.assertEquals(calls, 1) -- then qsort got zeros, and came to its end
+  lu.assertEquals(a[0] + a[1] + a[2], 6)
+end
+
+function TestFfi.test_a_function_is_one_callback()
+  local function compare(x, y)
+    return ffi.cast("const int *", x)[0] - ffi.cast("const int *", y)[0]
+  end
+  for _ = 1, 2000 do
+    local a = ffi.new("int[3]", 3, 1, 2)
+    ffi.C.qsort(a, 3, 4, compare)
+    assert(a[0] == 1 and a[2] == 3)
+  end
+end
+
+-- ---- Perigee's own values --------------------------------------------------------------------
+
+function TestFfi.test_arrays_of_perigee_are_pointers()
+  local a = pg.from_list("i32", { 4, 5, 6 })
+  local copy = ffi.new("int[3]")
+  ffi.copy(copy, a, 12)
+  lu.assertEquals({ copy[0], copy[2] }, { 4, 6 })
+  lu.assertEquals(ffi.cast("int *", a)[1], 5)
+  lu.assertEquals(error_of(ffi.copy, copy, pg.array("u8", 4), 5).code, "range")
+  lu.assertErrorMsgContains("cannot convert 'perigee.array' to 'double *'", function()
+    ffi.new("double *[1]")[0] = a
+  end)
+end
+
+function TestFfi.test_files_are_pointers()
+  lu.assertEquals(ffi.C.fileno(io.stdout), 1)
+  local file = io.tmpfile()
+  file:close()
+  lu.assertStrContains(error_of(ffi.C.fileno, file).message, "closed file")
+end
+
+function TestFfi.test_struct_by_value_in_a_callback()
+  local cb = ffi.cast("ffi_point (*)(ffi_point)", function(p) return { p.y, p.x } end)
+  local swapped = cb(ffi.new("ffi_point", 1, 2))
+  lu.assertEquals({ swapped.x, swapped.y }, { 2, 1 })
+  cb:free()
+end
+
+-- ---- where there is none ---------------------------------------------------------------------
+
+function TestFfi.test_data_written_as_lua_has_no_ffi()
+  local core = require "perigee.core"
+  lu.assertEquals(core.read_data("return { n = 1 }", "plan.lua").n, 1)
+  lu.assertNotNil(error_of(core.read_data, 'return { n = require "ffi" }', "plan.lua").message)
+end
+
+os.exit(lu.LuaUnit.run())
