@@ -29,6 +29,7 @@ typedef struct pg_runner {
   size_t scratch_bytes;
   pg_event **events; /* start and stop of each sample, made as needed */
   size_t event_count;
+  bool armed;  /* red zones hold canaries that nobody has compared yet */
   size_t lead; /* times 10 us before a sample, so that the host is ahead of the device */
   pg_clock clock;
   pg_fault fault;            /* of the request being handled */

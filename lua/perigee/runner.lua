@@ -274,7 +274,7 @@ end
 --- Take timing samples: one for each listed set (batch: one for each group of `how.batch`; graph:
 -- `how.samples` of the one group).
 -- @tparam table how {method, sets, steps, poison, warmup, batch, samples, unpin = the kernels say
---   what is to stay in L2}
+--   what is to stay in L2, guards = false: zones and inputs are compared by a later request}
 -- @treturn table {us = {...}, health = {...}, late = samples that were not accepted, host_bound =
 --   samples that the host was late for whatever was done, clock_mhz = {before, after} or nil}; or
 --   nil and a failure
@@ -282,7 +282,7 @@ function Runner:time(how)
   local reply, failure = self:request({
     op = "time", method = how.method, sets = core.json_array(how.sets), plan = how.steps,
     poison = how.poison, warmup = how.warmup or 0, batch = how.batch or 1, samples = how.samples,
-    unpin = how.unpin,
+    unpin = how.unpin, guards = how.guards,
   }, self:deadline(how.steps) + TIME_S)
   if not reply then return nil, failure end
   failure = damage(reply)

@@ -406,6 +406,27 @@ static void late_samples_are_left_out_and_the_lead_grows(void **state) {
   good(r);
 }
 
+/* A request without guards leaves it to a later one to find what its samples damaged. */
+static void damage_is_found_by_the_next_request_with_guards(void **state) {
+  bench *b = *state;
+  static const char wild[] =
+      "{'launch':'wild','grid':[1],'block':[1],'args':[{'buffer':1},{'i':-1}]}";
+  make_buffers(b, 2);
+  json_t *r = ask(b, "{'op':'time','method':'cold','guards':false,'sets':[0],'plan':[%s]}", wild);
+  assert_null(json_object_get(r, "canary"));
+  good(r);
+  r = ask(b, "{'op':'time','method':'cold','guards':false,'sets':[1],'plan':[%s]}", saxpy);
+  assert_null(json_object_get(r, "canary"));
+  good(r);
+  r = ask(b, "{'op':'time','method':'cold','sets':[1],'plan':[%s]}", saxpy);
+  assert_string_equal(json_string_value(json_object_get(json_object_get(r, "canary"), "side")),
+                      "before");
+  good(r);
+  r = ask(b, "{'op':'time','method':'cold','sets':[1],'plan':[%s]}", saxpy); /* armed afresh */
+  assert_true(json_is_null(json_object_get(r, "canary")));
+  good(r);
+}
+
 /* The device is idle when what stays in L2 is given up, and then it is kept busy. */
 static void unpinning_comes_before_lead_and_flush(void **state) {
   bench *b = *state;
@@ -581,6 +602,8 @@ int main(void) {
       cmocka_unit_test_setup_teardown(batch_divides_the_time_of_distinct_sets, setup_gpu, teardown),
       cmocka_unit_test_setup_teardown(graph_takes_the_slope_over_its_launches, setup_gpu, teardown),
       cmocka_unit_test_setup_teardown(late_samples_are_left_out_and_the_lead_grows, setup_gpu,
+                                      teardown),
+      cmocka_unit_test_setup_teardown(damage_is_found_by_the_next_request_with_guards, setup_gpu,
                                       teardown),
       cmocka_unit_test_setup_teardown(unpinning_comes_before_lead_and_flush, setup_gpu, teardown),
       cmocka_unit_test_setup_teardown(variables_of_the_module_are_put_back_before_each_sample,

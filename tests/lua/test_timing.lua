@@ -219,8 +219,8 @@ function TestTiming:test_slices_at_a_low_clock_are_dropped_and_counted()
   lu.assertNil(arm.failure)
   lu.assertTrue(arm.time.median_us < 13)
   lu.assertEquals(arm.time.clock_mhz, 1975)
-  lu.assertEquals(arm.time.late, slices)
-  lu.assertTrue(arm.time.discarded > slices)
+  lu.assertEquals(arm.time.late, slices - 1) -- without the one at the end, for damage
+  lu.assertTrue(arm.time.discarded >= slices)
   for _, us in ipairs(arm.samples) do lu.assertTrue(us < 20) end
 end
 
