@@ -144,6 +144,11 @@ void ffi_push_field(lua_State *L, pg_ffi *f, const ct_field *field, ctype *type,
 
 /* ---- Lua to C ---- */
 
+/* A member of a packed struct lies anywhere. */
+static void put_pointer(void *at, const void *value) {
+  memcpy(at, &value, sizeof value);
+}
+
 _Noreturn void ffi_cannot(lua_State *L, pg_ffi *f, const ctype *type, int index,
                           const pg_target *target) {
   char from[CT_NAME_MAX], to[CT_NAME_MAX];
@@ -181,7 +186,7 @@ static bool store_pointer(ctype *type, void *at, const ctype *pointee, void *val
                           const pg_target *target) {
   if (type->kind != CT_PTR) return false;
   if (!(target && target->cast) && !ct_compatible(type->child, pointee)) return false;
-  *(void **)at = value;
+  put_pointer(at, value);
   return true;
 }
 
@@ -194,7 +199,7 @@ static bool store_cdata(ctype *type, void *at, const cdata *cd, const pg_target 
       return true;
     }
     if (!cast || type->kind != CT_PTR || from->kind == CT_FLOAT) return false;
-    *(void **)at = (void *)(intptr_t)ffi_number(from, cd->at).i;
+    put_pointer(at, (void *)(intptr_t)ffi_number(from, cd->at).i);
     return true;
   }
   if (type->kind == CT_PTR) {
@@ -223,7 +228,7 @@ static bool store_number(lua_State *L, pg_ffi *f, ctype *type, void *at, int ind
     return true;
   }
   if (!cast || type->kind != CT_PTR) return false;
-  *(void **)at = (void *)(intptr_t)(number.is_float ? ffi_to_int(number.d) : number.i);
+  put_pointer(at, (void *)(intptr_t)(number.is_float ? ffi_to_int(number.d) : number.i));
   return true;
 }
 
@@ -248,7 +253,7 @@ static bool store_string(lua_State *L, pg_ffi *f, ctype *type, void *at, int ind
   const ctype *child = type->child;
   bool fits = child->kind == CT_VOID || (child->kind == CT_INT && child->size == 1);
   if (!cast && (!fits || !(child->quals & CT_CONST))) return false;
-  *(const char **)at = lua_tostring(L, index);
+  put_pointer(at, lua_tostring(L, index));
   return true;
 }
 
@@ -261,7 +266,7 @@ static bool store_array(ctype *type, void *at, const pg_array *array, bool cast)
   if (child->kind == CT_INT && is_float && array->dtype.size > 2) fits = false;
   if (child->kind != CT_VOID && child->base->size != array->dtype.size) fits = false;
   if (!fits && !cast) return false;
-  *(void **)at = array->data;
+  put_pointer(at, array->data);
   return true;
 }
 
@@ -275,7 +280,7 @@ static bool store_userdata(lua_State *L, pg_ffi *f, ctype *type, void *at, int i
   luaL_Stream *file = luaL_testudata(L, index, LUA_FILEHANDLE);
   if (file) {
     if (!file->closef) ffi_fail(L, PG_INVALID, "attempt to use a closed file");
-    *(void **)at = file->f;
+    put_pointer(at, file->f);
     return true;
   }
   return store_pointer(type, at, ct_get(f->types, CTID_VOID), lua_touserdata(L, index), target);
@@ -293,7 +298,7 @@ static bool store(lua_State *L, pg_ffi *f, ctype *type, void *at, int index,
   case LUA_TSTRING: return store_string(L, f, type, at, index, cast);
   case LUA_TNIL:
     if (type->kind != CT_PTR) return false;
-    *(void **)at = NULL;
+    put_pointer(at, NULL);
     return true;
   case LUA_TTABLE:
     if (type->kind != CT_ARRAY && type->kind != CT_STRUCT) return false;
@@ -301,7 +306,7 @@ static bool store(lua_State *L, pg_ffi *f, ctype *type, void *at, int index,
     return true;
   case LUA_TFUNCTION:
     if (type->kind != CT_PTR || type->child->kind != CT_FUNC) return false;
-    *(void **)at = ffi_callback_new(L, f, type->child, index);
+    put_pointer(at, ffi_callback_new(L, f, type->child, index));
     return true;
   case LUA_TLIGHTUSERDATA:
     return store_pointer(type, at, ct_get(f->types, CTID_VOID), lua_touserdata(L, index), target);

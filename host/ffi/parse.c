@@ -169,6 +169,8 @@ static void modify(parser *p, specifiers *s, enum word word) {
   if (word == WORD_EXTERN) s->storage = STORE_EXTERN;
   if (word == WORD_STATIC) s->storage = STORE_STATIC;
   lex_next(&p->lex);
+  if (word == WORD_EXTERN && p->lex.now.kind == TOKEN_STRING)
+    lex_fail(&p->lex, PG_SYNTAX, "extern \"C\" is C++");
 }
 
 /* One step; false where the specifiers end. */
@@ -442,8 +444,6 @@ static void declaration(parser *p) {
   specifiers s;
   if (parse_accept(p, ';')) return;
   parse_specifiers(p, &s);
-  if (s.storage == STORE_EXTERN && p->lex.now.kind == TOKEN_STRING)
-    lex_fail(&p->lex, PG_SYNTAX, "extern \"C\" is C++");
   if (p->lex.now.kind != ';') {
     do declare_one(p, &s);
     while (parse_accept(p, ','));
