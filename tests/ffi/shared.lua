@@ -205,7 +205,9 @@ show("string copied", ffi.string(nested.name))
 local fp = ffi.new("float[2]", 0.1)
 show("float", ("%.9f"):format(fp[1]))
 ffi.cdef [[
-  struct tight { char c; const char *p; int (*f)(int); int64_t i; double d; } __attribute__((packed));
+  struct tight {
+    char c; const char *p; int (*f)(int); int64_t i; double d;
+  } __attribute__((packed));
 ]]
 local tight = ffi.new("struct tight", 1, ffi.cast("const char *", q), nil, 2 ^ 40, 0.5)
 tight.p, tight.d = ffi.cast("const char *", 16), 1.25
