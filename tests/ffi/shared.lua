@@ -197,7 +197,7 @@ local u = ffi.new("either")
 u.d = 1
 show("union bytes", u.i == 0x3ff0000000000000, ffi.sizeof(u))
 local chars = ffi.new("char[4]", "ab")
-show("char", chars[0], chars[3])
+show("char", chars[0], chars[2])
 nested.at[2] = p
 show("struct copied", nested.at[2].y)
 nested.name = "seven77"
