@@ -45,6 +45,12 @@ SOURCES := $(filter-out $(VECTORS),$(wildcard host/*.c host/cuda/*.c host/sim/*.
 OBJECTS := $(SOURCES:host/%.c=$(BUILD)/obj/%.o) \
            $(foreach isa,$(VEC_ISAS),$(VECTORS:host/%.c=$(BUILD)/obj/%_$(isa).o))
 CORE := $(filter-out $(BUILD)/obj/main.o,$(OBJECTS))
+# The C API. libperigee.so: no Lua. libperigee-host.so: all. perigee.so: a module for stock Lua, which brings Lua itself.
+API_CORE := $(patsubst %,$(BUILD)/obj/api/%.o,error device array measure judge)
+LIB_CORE := $(filter $(BUILD)/obj/cuda/% $(BUILD)/obj/sim/%,$(CORE)) $(API_CORE) \
+            $(patsubst host/%.c,$(BUILD)/obj/%.o,$(filter-out host/main.c,$(wildcard host/*.c)))
+LIBRARIES := $(BUILD)/libperigee.so $(BUILD)/libperigee-host.so $(BUILD)/perigee.so
+SONAME := $(firstword $(subst ., ,$(VERSION)))
 # A Lua C module of a task, `require "hash.name"`: tasks/hash/name.c, or every file in tasks/hash/name/.
 MODULE_SOURCES := $(wildcard tasks/*/*.c tasks/*/*/*.c)
 MODULE_NAMES := $(sort $(patsubst tasks/%.c,%,$(wildcard tasks/*/*.c)) \
@@ -102,6 +108,9 @@ data: build ## fetch or make the real scans for hash/tsdf_*, in data/
 .PHONY: build
 build: $(BUILD)/perigee $(MODULES) ## the command and the modules of the tasks, in build/
 
+.PHONY: libraries
+libraries: $(LIBRARIES) ## the C API: libperigee.so, libperigee-host.so, and perigee.so for stock Lua
+
 .PHONY: tests
 tests: $(CTESTS)
 
@@ -147,6 +156,22 @@ endif
 
 $(BUILD)/perigee: $(OBJECTS)
 	@$(CC) $(SAN) -rdynamic -o $@ $(OBJECTS) $(LIBS)
+
+# One file a library, with its version in its name, and the links that loaders and compilers look for. Debian's archives
+# of jansson, SQLite and others are not position-independent, so these are shared here.
+LIB_LINK = $(CC) $(SAN) -shared -Wl,-z,defs,-Bsymbolic,--version-script=host/api/exports.map
+SHARED = -ljansson -l:libmd.a -lsqlite3 -lseccomp -lffi -lm -ldl -lpthread
+
+$(BUILD)/libperigee.so: $(LIB_CORE) host/api/exports.map
+	@$(LIB_LINK) -Wl,-soname,$(@F).$(SONAME) -o $@.$(VERSION) $(LIB_CORE) -l:libmd.a -lm -ldl -lpthread
+	@ln -sf $(@F).$(VERSION) $@.$(SONAME) && ln -sf $(@F).$(SONAME) $@
+
+$(BUILD)/libperigee-host.so: $(CORE) $(API_CORE) $(BUILD)/obj/api/host.o $(BUILD)/obj/api/call.o host/api/exports.map
+	@$(LIB_LINK) -Wl,-soname,$(@F).$(SONAME) -o $@.$(VERSION) $(filter %.o,$^) -l:liblua5.4.a $(SHARED)
+	@ln -sf $(@F).$(VERSION) $@.$(SONAME) && ln -sf $(@F).$(SONAME) $@
+
+$(BUILD)/perigee.so: $(CORE) $(BUILD)/obj/api/module.o host/api/exports.map
+	@$(CC) $(SAN) -shared -Wl,-Bsymbolic,-z,nodelete,--version-script=host/api/exports.map -o $@ $(filter %.o,$^) $(SHARED)
 
 # Asked once: says which packages are missing, instead of a compiler that finds no header.
 $(BUILD)/ready:
@@ -205,7 +230,7 @@ $(BUILD)/tests/shim/lib%.so.1: tests/shim/lib%.c $(SHIM_OBJECTS) $(BUILD)/flags
 	@mkdir -p $(@D)
 	@$(CC) $(ALL_CFLAGS) -Ihost -shared -Wl,-Bsymbolic,-z,defs -o $@ $< $(SHIM_OBJECTS) -lm -lpthread
 
--include $(OBJECTS:.o=.d) $(MODULE_SOURCES:%.c=$(BUILD)/obj/%.d) $(CTESTS:=.d) $(GPUTESTS:=.d) $(FUZZERS:%=$(BUILD)/fuzz_%.d)
+-include $(OBJECTS:.o=.d) $(wildcard $(BUILD)/obj/api/*.d) $(MODULE_SOURCES:%.c=$(BUILD)/obj/%.d) $(CTESTS:=.d) $(GPUTESTS:=.d) $(FUZZERS:%=$(BUILD)/fuzz_%.d)
 
 # ---- dependencies: what they are and which package has them is in .ci/deps ----------------------------------------
 

@@ -11,40 +11,9 @@
 #include <lualib.h>
 
 #include "bind/bind.h"
-#include "bind/home.h"
 #include "judge/worker.h"
 
 enum { EXIT_USAGE = 2, EXIT_ENVIRONMENT = 3 };
-
-/* Put `ours` in front of package.<field>. */
-static void prepend_path(lua_State *L, const char *field, const char *ours) {
-  lua_getglobal(L, "package");
-  lua_getfield(L, -1, field);
-  lua_pushfstring(L, "%s;%s", ours, lua_tostring(L, -1));
-  lua_setfield(L, -3, field);
-  lua_pop(L, 2);
-}
-
-/* Lua's templates give ';' and '?' a meaning and know no escape. */
-static pg_code check_path(const char *path, pg_error *error) {
-  if (!strpbrk(path, ";?")) return PG_OK;
-  pg_fail(error, PG_ENVIRONMENT, "the path '%s' contains ';' or '?', which Lua cannot search",
-          path);
-  return pg_hint(error, "move perigee to another folder");
-}
-
-static pg_code set_paths(lua_State *L, pg_error *error) {
-  char home[PG_PATH_MAX], folder[PG_PATH_MAX];
-  pg_code code = pg_home(home, error);
-  if (!code) code = pg_binary_folder(folder, error);
-  if (!code) code = check_path(home, error);
-  if (!code) code = check_path(folder, error);
-  if (code) return code;
-  prepend_path(L, "path", lua_pushfstring(L, "%s/lua/?.lua;%s/lua/?/init.lua", home, home));
-  prepend_path(L, "cpath", lua_pushfstring(L, "%s/lib/?.so;%s/lib/?.so", folder, home));
-  lua_pop(L, 2);
-  return PG_OK;
-}
 
 /* Message handler: the text that the user reads. An error table says what, where and how to mend
  * it; anything else is a defect and gets a traceback. Upvalue 1 points to the exit status. */
@@ -65,13 +34,6 @@ static int on_error(lua_State *L) {
   return 1;
 }
 
-static void preload(lua_State *L, const char *name, lua_CFunction open) {
-  luaL_getsubtable(L, LUA_REGISTRYINDEX, LUA_PRELOAD_TABLE);
-  lua_pushcfunction(L, open);
-  lua_setfield(L, -2, name);
-  lua_pop(L, 1);
-}
-
 static void set_arguments(lua_State *L, int argc, char **argv) {
   lua_createtable(L, argc, 1);
   for (int i = 0; i < argc; i++) {
@@ -86,11 +48,8 @@ static void set_arguments(lua_State *L, int argc, char **argv) {
 static int run(lua_State *L) {
   int argc = (int)lua_tointeger(L, 1);
   char **argv = lua_touserdata(L, 2);
-  pg_error error;
   luaL_openlibs(L);
-  luaL_requiref(L, "perigee.core", luaopen_perigee_core, 0);
-  preload(L, "ffi", luaopen_ffi);
-  if (set_paths(L, &error)) return pg_lua_raise(L, &error);
+  pg_lua_provide(L);
   lua_getglobal(L, "require");
   lua_pushliteral(L, "perigee.cli");
   lua_call(L, 1, 1);

@@ -1,7 +1,7 @@
 /* The core module: argument getters, error tables, and the table that the groups fill.
  * luaopen_perigee_core is what `require "perigee.core"` runs. */
 #include "bind.h"
-#include "home.h"
+#include "../home.h"
 #include "value.h"
 
 #include <stdio.h>

@@ -13,6 +13,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "../home.h"
+
 /* libnvrtc.so.13 -> 1300, libnvrtc.so.11.2 -> 1102, libnvrtc.so.12.8.93 -> 1208, libnvrtc.so -> 1.
  */
 static int version_of(const char *path) {
@@ -73,16 +75,13 @@ static bool look_toolkit(char best[PATH_MAX], const char *root) {
          look(best, root, "/targets/*/lib");
 }
 
-/* The folder that the user named, then that of this program (a build folder, or the root of a
- * distribution) and around it. */
+/* The folder that the user named, then that of this program or library (a build folder, or the root
+ * of a distribution) and around it. */
 static bool look_beside(char best[PATH_MAX]) {
   const char *home = getenv("PERIGEE_HOME");
   if (look_prefix(best, home) || look_site(best, home, "/build/deps/nvrtc")) return true;
-  char exe[PATH_MAX];
-  ssize_t length = readlink("/proc/self/exe", exe, sizeof exe - 1);
-  if (length <= 0) return false;
-  exe[length] = '\0';
-  const char *folder = dirname(exe);
+  char folder[PG_PATH_MAX];
+  if (pg_own_folder(folder, NULL)) return false;
   return look(best, folder, "%s", "") || look(best, folder, "/lib") ||
          look_site(best, folder, "/deps/nvrtc") || look_site(best, folder, "/../deps/nvrtc");
 }

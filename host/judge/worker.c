@@ -19,6 +19,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "../home.h"
+
 #include "../available.h"
 #include "sandbox.h"
 #include "tool.h"
@@ -133,7 +135,7 @@ static void default_signals(posix_spawnattr_t *attributes) {
   posix_spawnattr_setsigmask(attributes, &none);
 }
 
-static int spawn(pid_t *pid, int socket, const char *role, char **environment) {
+static int spawn(pid_t *pid, const char *binary, int socket, const char *role, char **environment) {
   char *argv[] = {(char *)"perigee", (char *)"--worker", (char *)(uintptr_t)role, NULL};
   posix_spawn_file_actions_t actions;
   posix_spawnattr_t attributes;
@@ -151,7 +153,7 @@ static int spawn(pid_t *pid, int socket, const char *role, char **environment) {
   e = posix_spawn_file_actions_adddup2(&actions, socket, PG_WORKER_FD);
   if (!e) e = posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
   if (!e) e = posix_spawn_file_actions_addopen(&actions, 1, "/dev/null", O_WRONLY, 0);
-  if (!e) e = posix_spawn(pid, "/proc/self/exe", &actions, &attributes, argv, environment);
+  if (!e) e = posix_spawn(pid, binary, &actions, &attributes, argv, environment);
   posix_spawnattr_destroy(&attributes);
   posix_spawn_file_actions_destroy(&actions);
   return e;
@@ -186,10 +188,13 @@ static size_t memory_most(pg_worker_kind kind) {
 
 static pg_code start(pg_worker *w, pg_error *error) {
   int pair[2];
+  char binary[PG_PATH_MAX];
+  pg_code code = pg_binary(binary, error);
+  if (code) return code;
   if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) < 0)
     return pg_fail(error, PG_ENVIRONMENT, "cannot make a socket pair: %s", strerror(errno));
   char **environment = pg_sandbox_environment(pg_worker_kind_of(w->role));
-  int e = environment ? spawn(&w->pid, pair[1], w->role, environment) : ENOMEM;
+  int e = environment ? spawn(&w->pid, binary, pair[1], w->role, environment) : ENOMEM;
   pg_sandbox_environment_free(environment);
   close(pair[1]);
   if (e) {
@@ -200,7 +205,7 @@ static pg_code start(pg_worker *w, pg_error *error) {
   }
   w->socket = pair[0];
   char *reply = NULL;
-  pg_code code = pg_worker_call(w, "{\"op\":\"hello\"}", hello_deadline_s, &reply, error);
+  code = pg_worker_call(w, "{\"op\":\"hello\"}", hello_deadline_s, &reply, error);
   if (!code) code = take_hello(w, reply, error);
   free(reply);
   return code;
