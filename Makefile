@@ -158,8 +158,9 @@ $(BUILD)/perigee: $(OBJECTS)
 	@$(CC) $(SAN) -rdynamic -o $@ $(OBJECTS) $(LIBS)
 
 # One file a library, with its version in its name, and the links that loaders and compilers look for. Debian's archives
-# of jansson, SQLite and others are not position-independent, so these are shared here.
-LIB_LINK = $(CC) $(SAN) -shared -Wl,-z,defs,-Bsymbolic,--version-script=host/api/exports.map
+# of Lua, jansson, SQLite and others are not position-independent, so these are shared here. nodelete: LuaJIT unloads
+# libraries before it ends the objects that it holds of them.
+LIB_LINK = $(CC) $(SAN) -shared -Wl,-z,defs,-z,nodelete,-Bsymbolic,--version-script=host/api/exports.map
 SHARED = -ljansson -l:libmd.a -lsqlite3 -lseccomp -lffi -lm -ldl -lpthread
 
 $(BUILD)/libperigee.so: $(LIB_CORE) host/api/exports.map
@@ -167,7 +168,7 @@ $(BUILD)/libperigee.so: $(LIB_CORE) host/api/exports.map
 	@ln -sf $(@F).$(VERSION) $@.$(SONAME) && ln -sf $(@F).$(SONAME) $@
 
 $(BUILD)/libperigee-host.so: $(CORE) $(API_CORE) $(BUILD)/obj/api/host.o $(BUILD)/obj/api/call.o host/api/exports.map
-	@$(LIB_LINK) -Wl,-soname,$(@F).$(SONAME) -o $@.$(VERSION) $(filter %.o,$^) -l:liblua5.4.a $(SHARED)
+	@$(LIB_LINK) -Wl,-soname,$(@F).$(SONAME) -o $@.$(VERSION) $(filter %.o,$^) -llua5.4 $(SHARED)
 	@ln -sf $(@F).$(VERSION) $@.$(SONAME) && ln -sf $(@F).$(SONAME) $@
 
 $(BUILD)/perigee.so: $(CORE) $(BUILD)/obj/api/module.o host/api/exports.map
@@ -253,7 +254,7 @@ deps-nvrtc deps-rust deps-triton deps-sim-peers deps-dev:
 
 # ---- code -----------------------------------------------------------------------------------------------------------
 
-C_FILES = $(wildcard host/*.[ch] host/*/*.[ch] tasks/*/*.[ch] tasks/*/*/*.[ch] tests/c/*.[ch] tests/fuzz/*.[ch] tests/ffi/*.[ch] tests/gpu/*.[ch] tests/shim/*.[ch] \
+C_FILES = $(wildcard host/*.[ch] host/*/*.[ch] examples/embed/*.c tests/embed/*.c tasks/*/*.[ch] tasks/*/*/*.[ch] tests/c/*.[ch] tests/fuzz/*.[ch] tests/ffi/*.[ch] tests/gpu/*.[ch] tests/shim/*.[ch] \
             tests/bench/*/*.[ch])
 
 .PHONY: lint lint-c lint-lua format
@@ -280,10 +281,22 @@ SHARE = $(DESTDIR)$(PREFIX)/share/perigee
 PRINTED = man:man/man1/perigee.1 bash:bash-completion/completions/perigee zsh:zsh/site-functions/_perigee \
           fish:fish/vendor_completions.d/perigee.fish
 
+LIBDIR = $(DESTDIR)$(PREFIX)/lib
+# What a program asks pkg-config for; `perigee` is the core, `perigee-host` has Lua inside.
+PACKAGES := perigee perigee-host
+PUBLIC := perigee.h perigee_cdef.h
+
 .PHONY: install uninstall
-install: build uninstall ## into PREFIX (default /usr/local), below DESTDIR
+install: build libraries uninstall ## into PREFIX (default /usr/local), below DESTDIR
 	@install -D -m 755 $(BUILD)/perigee $(DESTDIR)$(PREFIX)/bin/perigee
-	@mkdir -p $(SHARE)/lib
+	@install -D -m 644 -t $(DESTDIR)$(PREFIX)/include $(PUBLIC:%=host/%)
+	@install -D -m 755 $(BUILD)/perigee.so $(LIBDIR)/lua/5.4/perigee.so
+	@mkdir -p $(LIBDIR)/pkgconfig $(SHARE)/lib
+	@for name in $(PACKAGES); do \
+	  cp -P $(BUILD)/lib$$name.so $(BUILD)/lib$$name.so.$(SONAME) $(BUILD)/lib$$name.so.$(VERSION) $(LIBDIR) && \
+	  sed "s|@PREFIX@|$(PREFIX)|; s|@VERSION@|$(VERSION)|; s|@NAME@|$$name|" host/api/perigee.pc.in \
+	    >$(LIBDIR)/pkgconfig/$$name.pc || exit; \
+	done
 	@cp -R lua kernels tasks validators examples $(SHARE)
 	@for module in $(MODULES); do install -D -m 755 $$module $(SHARE)/lib/$${module#$(BUILD)/lib/} || exit; done
 	@for item in $(PRINTED); do \
@@ -292,6 +305,9 @@ install: build uninstall ## into PREFIX (default /usr/local), below DESTDIR
 	done
 
 uninstall: ## what install put there
+	@rm -f $(PUBLIC:%=$(DESTDIR)$(PREFIX)/include/%) $(LIBDIR)/lua/5.4/perigee.so \
+	  $(foreach name,$(PACKAGES),$(LIBDIR)/pkgconfig/$(name).pc \
+	    $(foreach end,so so.$(SONAME) so.$(VERSION),$(LIBDIR)/lib$(name).$(end)))
 	@rm -rf $(DESTDIR)$(PREFIX)/bin/perigee $(SHARE) $(foreach item,$(PRINTED),$(DESTDIR)$(PREFIX)/share/$(lastword $(subst :, ,$(item))))
 
 .PHONY: clean distclean

@@ -1,0 +1,79 @@
+#!/bin/bash
+# The libraries: what they export and need, and programs in C, LuaJIT, Lua and Python that are built and run against an
+# installation in a folder of its own, with pkg-config alone.
+. tests/shell/tap.sh
+build=${BUILD:-build}
+top=$(mktemp -d)
+trap 'rm -rf "$top"' EXIT
+export PERIGEE_CACHE=$top/cache
+unset PERIGEE_HOME # found from where the library is
+
+make -s install BUILD="$build" PREFIX=/opt/pg DESTDIR="$top/root" >"$top/log" 2>&1
+check "install" "$(echo $?; cat "$top/log")" "0*"
+prefix=$top/root/opt/pg
+cp -R examples/embed "$top/" && cp tests/embed/*.c "$top/embed"
+cd "$top" || exit 1
+# The installation is staged: DESTDIR comes before what the .pc files say.
+export PKG_CONFIG_PATH=$prefix/lib/pkgconfig PKG_CONFIG_SYSROOT_DIR=$top/root
+export LD_LIBRARY_PATH=$prefix/lib
+
+exports() { nm -D --defined-only "$1" | awk '{ print $3 }'; }
+declared=$(sed -n '/^\/\* ---- hosts/q;p' "$prefix/include/perigee_cdef.h" | grep -o 'pg_[a-z_]*(' | tr -d '(' | sort -u)
+check "libperigee.so exports what the header declares" "$(exports "$prefix/lib/libperigee.so" | sort)" "$declared"
+check "and needs no Lua" "$(readelf -d "$prefix/lib/libperigee.so" | grep -ci 'needed.*lua')" 0
+for file in lib/libperigee-host.so lib/lua/5.4/perigee.so; do
+  check "$file exports nothing else than pg_* and luaopen_*" \
+    "$(exports "$prefix/$file" | grep -Ev '^(pg_|luaopen_)')" ""
+done
+check "perigee.so links no Lua" "$(readelf -d "$prefix/lib/lua/5.4/perigee.so" | grep -ci 'needed.*lua')" 0
+check "soname" "$(readelf -d "$prefix/lib/libperigee-host.so" | grep SONAME)" "*[[]libperigee-host.so.0[]]*"
+check "pkg-config knows the version" "$(pkg-config --modversion perigee)" "$(pkg-config --modversion perigee-host)"
+
+compile() { # SOURCE PACKAGE [FLAG...]: its messages and status
+  # shellcheck disable=SC2046
+  ${CC:-gcc} -std=c11 -Wall -Wextra -Werror -pthread "${@:3}" "$1" $(pkg-config --cflags --libs "$2") -o "${1%.c}" 2>&1
+  echo "status $?"
+}
+run() { # COMMAND...: output and status
+  timeout 60 "$@" 2>&1 </dev/null
+  echo "status $?"
+}
+
+check "core.c compiles without warnings" "$(compile embed/core.c perigee)" "status 0"
+check "and runs" "$(run embed/core sim:check)" "0 of 1000 elements wrong; simulator time * us*status 0"
+check "and tells an error" "$(run embed/core sum)" "not_found: unknown device \"sum\"*did you mean sim*status 1"
+check "host.c compiles without warnings" "$(compile embed/host.c perigee-host)" "status 0"
+check "and runs" "$(run embed/host)" '{"back":6.5,"device":"sim","last":6.5}*status 0'
+printf '#include <perigee.h>\nint main() { return pg_version()[0] == 0; }\n' >embed/plus.cc
+if command -v g++ >/dev/null; then
+  flags=$(pkg-config --cflags --libs perigee)
+  # shellcheck disable=SC2086
+  check "a program in C++" "$(g++ embed/plus.cc $flags -o embed/plus 2>&1; run embed/plus)" "status 0"
+fi
+
+sed -i "s|here .. \"/../../lua|\"$prefix/share/perigee/lua|" embed/axpy.lua
+check "LuaJIT" "$(run luajit embed/axpy.lua sim:check)" "0 of 1000 elements wrong*status 0"
+check "its errors are tables that print" "$(run luajit embed/axpy.lua sum)" "*unknown device \"sum\"*did you mean sim*status 1"
+check "Python" "$(run python3 embed/axpy.py "$prefix/lib/libperigee.so" sim:check)" "0 of 1000 elements wrong*status 0"
+
+export LUA_CPATH="$prefix/lib/lua/5.4/?.so;;"
+check "stock Lua" "$(run lua5.4 "$prefix/share/perigee/examples/hello.lua")" "31 \* 31 =*961*status 0"
+check "with the C modules of tasks" "$(run lua5.4 -e 'require "perigee"; print(require "hash.keyset")')" "table:*status 0"
+printf '%s\n' 'local pg = require "perigee"' 'print(pg.check(pg.catalogue.find("vector/saxpy")[1],' \
+  "  '$prefix/share/perigee/kernels/vector/saxpy.cu', { device = 'sim:check' }).verdict)" >check.lua
+check "and the judge, whose processes are the installed command" "$(run lua5.4 check.lua)" "passed*status 0"
+check "without it, an error with the fix" "$(PERIGEE_BIN=/nowhere run lua5.4 check.lua)" \
+  "*PERIGEE_BIN is '/nowhere', which is no program*unset it*status 1"
+
+check "api.c compiles" "$(compile embed/api.c perigee-host)" "status 0"
+saxpy=$prefix/share/perigee/kernels/vector/saxpy.cu
+run embed/api "$saxpy" >api.log
+while read -r line; do check "api: ${line#*ok - }" "$line" "ok -*"; done < <(grep -E '^(not )?ok - ' api.log)
+check "api: all ran" "$(tail -n 2 api.log)" "done*status 0"
+check "threads.c compiles" "$(compile embed/threads.c perigee-host)" "status 0"
+check "two hosts in two threads" "$(run embed/threads)" "done*status 0"
+
+cd - >/dev/null || exit 1
+make -s uninstall PREFIX=/opt/pg DESTDIR="$top/root"
+check "uninstall leaves no file" "$(find "$top/root" -type f -o -type l)" ""
+finish
