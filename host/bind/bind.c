@@ -56,16 +56,24 @@ const char *pg_lua_type_name(lua_State *L, int arg, const char *expected) {
   return luaL_typename(L, arg);
 }
 
-/* Name in the core table of the function that `frame` runs, which Lua does not know after a tail
- * call. "?" when it is not there. Leaves the stack higher. */
+/* Name in a loaded module of the function at stack index `function`; NULL when it is not there.
+ * Leaves the stack higher. */
+static const char *name_in(lua_State *L, const char *module, int function) {
+  luaL_getsubtable(L, LUA_REGISTRYINDEX, LUA_LOADED_TABLE);
+  if (lua_getfield(L, -1, module) != LUA_TTABLE) return NULL;
+  for (lua_pushnil(L); lua_next(L, -2); lua_pop(L, 1))
+    if (lua_rawequal(L, -1, function) && lua_type(L, -2) == LUA_TSTRING) return lua_tostring(L, -2);
+  return NULL;
+}
+
+/* Name of the function that `frame` runs, which Lua does not know after a tail call; "?" when it is
+ * not one of ours. */
 static const char *name_in_core(lua_State *L, lua_Debug *frame) {
   lua_getinfo(L, "f", frame);
   int function = lua_gettop(L);
-  luaL_getsubtable(L, LUA_REGISTRYINDEX, LUA_LOADED_TABLE);
-  if (lua_getfield(L, -1, "perigee.core") != LUA_TTABLE) return "?";
-  for (lua_pushnil(L); lua_next(L, -2); lua_pop(L, 1))
-    if (lua_rawequal(L, -1, function) && lua_type(L, -2) == LUA_TSTRING) return lua_tostring(L, -2);
-  return "?";
+  const char *name = name_in(L, "perigee.core", function);
+  if (!name) name = name_in(L, "ffi", function);
+  return name ? name : "?";
 }
 
 /* What is called and how: "method", "metamethod", "" and others. */
@@ -81,7 +89,7 @@ static const char *describe_call(lua_State *L, const char **kind) {
 void pg_lua_describe_argument(lua_State *L, int arg, char text[PG_DESCRIPTION_MAX]) {
   int top = lua_gettop(L);
   const char *kind;
-  luaL_checkstack(L, 8, "an error");
+  luaL_checkstack(L, 12, "an error");
   const char *name = describe_call(L, &kind);
   if (strcmp(kind, "method") == 0) arg--; /* the object before the colon does not count */
   if (strcmp(kind, "metamethod") == 0)    /* a[i] = v and the like */

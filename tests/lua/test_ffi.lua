@@ -61,6 +61,11 @@ function TestFfi.test_an_error_names_function_argument_and_place()
   lu.assertStrContains(e.where, "test_ffi.lua:" .. here + 2)
 end
 
+function TestFfi.test_functions_of_the_module_are_named()
+  lu.assertEquals(error_of(ffi.offsetof, "ffi_point", 3).message,
+    "bad argument #2 to 'offsetof': expected name of a member, got number")
+end
+
 function TestFfi.test_a_count_that_is_wrong_says_both()
   lu.assertStrContains(error_of(ffi.C.abs).message, "expected 1, got 0")
 end
