@@ -116,6 +116,7 @@ function Array:random(how)
   if how.dist == "normal" then
     check(C.pg_fill_normal(self.raw, seed, stream, how.mean or 0, how.stddev or 1, failure))
   elseif how.dist == "integer" then
+    if not how.last then invalid "array:random: dist \"integer\" needs the option 'last'" end
     check(C.pg_fill_integer(self.raw, seed, stream, how.first or 0, how.last, failure))
   else
     check(C.pg_fill_uniform(self.raw, seed, stream, how.low or 0, how.high or 1, failure))
@@ -306,6 +307,10 @@ function Device:measure(body, how)
   for _, name in ipairs { "median", "low", "high", "min", "max" } do times[name] = out[0][name] end
   return times
 end
+
+-- A compiled call of C must not come back into Lua.
+local compiler, off = pcall(require, "jit")
+if compiler then off.off(Device.measure) end
 
 --- Have a candidate judged, by a process of its own.
 -- @tparam string task @tparam string candidate a file @tparam[opt] table options words of

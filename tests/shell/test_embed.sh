@@ -11,7 +11,7 @@ unset PERIGEE_HOME # found from where the library is
 make -s install BUILD="$build" PREFIX=/opt/pg DESTDIR="$top/root" >"$top/log" 2>&1
 check "install" "$(echo $?; cat "$top/log")" "0*"
 prefix=$top/root/opt/pg
-cp -R examples/embed "$top/" && cp tests/embed/*.c "$top/embed"
+cp -R examples/embed "$top/" && cp tests/embed/* "$top/embed"
 cd "$top" || exit 1
 # The installation is staged: DESTDIR comes before what the .pc files say.
 export PKG_CONFIG_PATH=$prefix/lib/pkgconfig PKG_CONFIG_SYSROOT_DIR=$top/root
@@ -67,9 +67,15 @@ check "without it, an error with the fix" "$(PERIGEE_BIN=/nowhere run lua5.4 che
 
 check "api.c compiles" "$(compile embed/api.c perigee-host)" "status 0"
 saxpy=$prefix/share/perigee/kernels/vector/saxpy.cu
-run embed/api "$saxpy" >api.log
-while read -r line; do check "api: ${line#*ok - }" "$line" "ok -*"; done < <(grep -E '^(not )?ok - ' api.log)
-check "api: all ran" "$(tail -n 2 api.log)" "done*status 0"
+each() { # NAME COMMAND...: the tests that it prints
+  local line
+  run "${@:2}" >each.log
+  while read -r line; do check "$1: ${line#*ok - }" "$line" "ok -*"; done < <(grep -E '^(not )?ok - ' each.log)
+  check "$1: all ran" "$(tail -n 5 each.log)" "*done*status 0"
+}
+each api embed/api "$saxpy"
+each jit luajit embed/jit.lua "$prefix/share/perigee/lua/perigee/jit.lua" "$saxpy"
+each "jit.lua in Perigee" "$prefix/bin/perigee" embed/jit.lua "$prefix/share/perigee/lua/perigee/jit.lua" "$saxpy"
 check "threads.c compiles" "$(compile embed/threads.c perigee-host)" "status 0"
 check "two hosts in two threads" "$(run embed/threads)" "done*status 0"
 
