@@ -171,14 +171,15 @@ static int ffi_istype(lua_State *L) {
 
 /* The address that argument `index` gives as a `void *` (or a const one), and the bytes known
  * there. */
-static void *check_address(lua_State *L, pg_ffi *f, int index, bool only_read, size_t *known) {
+static void *check_address(lua_State *L, pg_ffi *f, int index, bool only_read, const char *name,
+                           size_t *known) {
   const cdata *cd = cdata_test(L, f, index);
   const pg_array *array = pg_lua_test_array(L, index);
   ctype *type = ct_get(f->types, CTID_VOID);
   if (only_read) type = ffi_need(L, ct_qualified(f->types, type, CT_CONST));
   type = ffi_need(L, ct_pointer(f->types, type));
   void *at;
-  pg_target target = {.argument = index, .name = only_read ? "ffi.string" : "ffi.copy"};
+  pg_target target = {.argument = index, .name = name};
   ffi_store(L, f, type, &at, index, &target);
   *known = CT_NOSIZE;
   if (cd && cd->type->kind != CT_PTR && cd->type->kind != CT_FUNC) *known = cd->size;
@@ -205,12 +206,12 @@ static int ffi_string(lua_State *L) {
       pg_target target = {.argument = 1, .name = "string"};
       ffi_cannot(L, f, ffi_need(L, ct_pointer(f->types, ffi_need(L, type))), 1, &target);
     }
-    const char *at = check_address(L, f, 1, true, &known);
+    const char *at = check_address(L, f, 1, true, "string", &known);
     lua_pushlstring(L, at, known == CT_NOSIZE ? strlen(at) : strnlen(at, known));
     return 1;
   }
   size_t length = check_count(L, f, 2);
-  const char *at = check_address(L, f, 1, true, &known);
+  const char *at = check_address(L, f, 1, true, "string", &known);
   check_room(L, length, known, "ffi.string");
   lua_pushlstring(L, at, length);
   return 1;
@@ -220,8 +221,8 @@ static int ffi_string(lua_State *L) {
 static int ffi_copy(lua_State *L) {
   pg_ffi *f = ffi_of(L);
   size_t room, known, bytes;
-  void *to = check_address(L, f, 1, false, &room);
-  const char *from = check_address(L, f, 2, true, &known);
+  void *to = check_address(L, f, 1, false, "copy", &room);
+  const char *from = check_address(L, f, 2, true, "copy", &known);
   if (lua_type(L, 2) == LUA_TSTRING) known = lua_rawlen(L, 2) + 1;
   if (lua_isnoneornil(L, 3) && lua_type(L, 2) == LUA_TSTRING)
     bytes = known;
@@ -237,7 +238,7 @@ static int ffi_copy(lua_State *L) {
 static int ffi_fill(lua_State *L) {
   pg_ffi *f = ffi_of(L);
   size_t room;
-  void *to = check_address(L, f, 1, false, &room);
+  void *to = check_address(L, f, 1, false, "fill", &room);
   size_t bytes = check_count(L, f, 2);
   check_room(L, bytes, room, "ffi.fill");
   memset(to, lua_isnoneornil(L, 3) ? 0 : (int)luaL_checkinteger(L, 3), bytes);

@@ -66,6 +66,13 @@ function TestFfi.test_functions_of_the_module_are_named()
     "bad argument #2 to 'offsetof': expected name of a member, got number")
 end
 
+function TestFfi.test_what_is_no_address_is_named()
+  lu.assertEquals(error_of(ffi.fill, 5, 1).message,
+    "bad argument #1 to 'fill' (cannot convert 'number' to 'void *')")
+  lu.assertEquals(error_of(ffi.copy, ffi.new "char[4]", {}, 1).message,
+    "bad argument #2 to 'copy' (cannot convert 'table' to 'const void *')")
+end
+
 function TestFfi.test_a_count_that_is_wrong_says_both()
   lu.assertStrContains(error_of(ffi.C.abs).message, "expected 1, got 0")
 end
