@@ -110,6 +110,7 @@ void ffi_raise_pending(lua_State *L, pg_ffi *f) {
 static void do_call(lua_State *L, pg_ffi *f, ffi_cif *cif, void *entry, void *result, frame *fr) {
   lua_State *before = f->calling;
   f->calling = L;
+  f->thread = pthread_self();
   errno = f->saved_errno;
   ffi_call(cif, FFI_FN(entry), result, fr->values);
   f->saved_errno = errno;

@@ -23,9 +23,9 @@ typedef struct pg_ffi {
   int parsed_ref;            /* text -> type, until the next cdef */
   int saved_errno;           /* of the last call */
   lua_State *main, *calling; /* where a callback runs; calling is NULL outside calls */
-  pthread_t thread;
-  int pending_ref;    /* the error that a callback raised, LUA_NOREF */
-  atomic_int foreign; /* a callback came from another thread */
+  pthread_t thread;          /* of the last call: a state may move from one thread to another */
+  int pending_ref;           /* the error that a callback raised, LUA_NOREF */
+  atomic_int foreign;        /* a callback came from another thread */
   pg_callback *callbacks;
   int callback_count;
 } pg_ffi;

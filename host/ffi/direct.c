@@ -88,6 +88,7 @@ int ffi_call_directly(lua_State *L, pg_ffi *f, const ctype *function, void *entr
   }
   lua_State *before = f->calling;
   f->calling = L;
+  f->thread = pthread_self();
   int *errno_at = &errno;
   *errno_at = f->saved_errno;
   enter(function, entry, i, d, reals, &result);
