@@ -120,7 +120,7 @@ SANITIZE := -fsanitize=address,undefined -fno-omit-frame-pointer -fno-sanitize-r
 .PHONY: asan
 asan: ## the same in build/asan, with AddressSanitizer and UBSan
 	@mkdir -p $(BUILD)/asan && ln -sfn ../deps $(BUILD)/asan/deps
-	@$(MAKE) -s --no-print-directory BUILD=$(BUILD)/asan CFLAGS="-O1 -g" VEC_FLAGS=-O0 SAN="$(SANITIZE)" build tests
+	@$(MAKE) -s --no-print-directory BUILD=$(BUILD)/asan CFLAGS="-O1 -g" VEC_FLAGS=-O0 SAN="$(SANITIZE)" build tests $(BUILD)/asan/tests/embed/api
 
 # Each tests/fuzz/fuzz_NAME.c has LLVMFuzzerTestOneInput and reads PTX, fuzz_cdef C declarations. Seeds stay as they
 # are; finds go to build/fuzz.
@@ -219,6 +219,11 @@ $(BUILD)/tests/gpu/%: tests/gpu/%.c $(CORE) $(BUILD)/flags
 $(BUILD)/tests/bench_sim: $(wildcard tests/bench/sim/*.[ch]) $(CORE) $(BUILD)/flags
 	@mkdir -p $(@D)
 	@$(CC) $(ALL_CFLAGS) -Ihost -o $@ $(filter %.c,$^) $(CORE) -rdynamic $(LIBS) -lOpenCL
+
+# A program over the library of this build; tests/shell/test_embed.sh builds them against an installation.
+$(BUILD)/tests/embed/%: tests/embed/%.c $(BUILD)/libperigee-host.so
+	@mkdir -p $(@D)
+	@$(CC) $(ALL_CFLAGS) -Ihost -o $@ $< -L$(BUILD) -lperigee-host -Wl,-rpath,'$$ORIGIN/../..'
 
 # What tests/ffi/shared.lua calls, and the binding by hand that `make bench-ffi` compares with.
 $(BUILD)/tests/ffi/%.so: tests/ffi/%.c $(BUILD)/flags

@@ -7,8 +7,10 @@
 #include <perigee.h>
 
 static pg_error *error;
+static int bad; /* tests that failed */
 
 static void say(const char *name, int good) {
+  bad += !good;
   printf("%sok - %s\n", good ? "" : "not ", name);
   if (!good) printf("# %s: %s\n", pg_error_code(error), pg_error_message(error));
 }
@@ -139,5 +141,5 @@ int main(int argc, char **argv) {
   test_host();
   pg_error_free(error);
   puts("done");
-  return 0;
+  return bad > 0;
 }

@@ -65,6 +65,11 @@ check "and the judge, whose processes are the installed command" "$(run lua5.4 c
 check "without it, an error with the fix" "$(PERIGEE_BIN=/nowhere run lua5.4 check.lua)" \
   "*PERIGEE_BIN is '/nowhere', which is no program*unset it*status 1"
 
+mkdir alone && cp "$prefix/lib/lua/5.4/perigee.so" alone
+check "nor far from it" \
+  "$(PERIGEE_HOME=$prefix/share/perigee LUA_CPATH="$top/alone/?.so" run lua5.4 check.lua)" \
+  "*the command 'perigee'*is not beside $top/alone/perigee.so nor in ../bin*set PERIGEE_BIN*status 1"
+
 check "api.c compiles" "$(compile embed/api.c perigee-host)" "status 0"
 saxpy=$prefix/share/perigee/kernels/vector/saxpy.cu
 each() { # NAME COMMAND...: the tests that it prints
