@@ -1,6 +1,9 @@
 -- z = a x + y: the smallest useful task. Read it first; tasks/README.md explains every field.
 local pg = require "perigee"
 
+-- The largest magnitude among the elements.
+local function magnitude(x) return #x > 0 and math.max(x:max(), -x:min()) or 0 end
+
 return pg.task {
   name = "vector/saxpy",
   doc = [[
@@ -29,9 +32,13 @@ so memory bandwidth is the limit: 12 bytes an element.]],
   launch = function(p) return { grid = (p.n + 255) // 256, block = 256 } end,
   allow_empty = true, -- n = 0 launches nothing, and that is right
 
-  reference = function(p, io) return { z = p.a * io.x + io.y } end,
-    -- arithmetic of arrays is float64
-  validate = { "close", ops = 2 }, -- one product, one sum
+  -- Arithmetic of arrays is float64. Where the terms cancel, their error is what stays.
+  reference = function(p, io)
+    return {
+      z = p.a * io.x + io.y, terms = math.abs(p.a) * magnitude(io.x) + magnitude(io.y),
+    }
+  end,
+  validate = { "close", of = "z", ops = 2, scale = "terms" }, -- one product, one sum
   work = function(p) return { bytes = 12 * p.n, flops = 2 * p.n, items = p.n } end,
 
   impls = {
