@@ -6,24 +6,11 @@
 
 #include "../now.h"
 #include "../parallel.h"
-#include "../ptx_scan.h"
 #include "check.h"
 #include "cache.h"
 #include "isa.h"
+#include "module.h"
 #include "profile.h"
-
-struct pg_kernel {
-  const sim_func *func;
-  const pg_ptx_entry *entry; /* kinds of its parameters, as every device tells them */
-};
-
-struct pg_module {
-  sim_program *program;
-  pg_ptx_scan scan;
-  pg_kernel *kernels;
-  char *name;
-  pg_module *next;
-};
 
 struct pg_stream {
   pg_stream *next; /* all that the device has handed out: closing frees them */
@@ -51,7 +38,7 @@ typedef struct sim_device {
   uint64_t workspace; /* what cooperative groups find their grid-wide barrier in */
 } sim_device;
 
-enum { MAX_THREADS = 1024, SHARED_OPTIN = 232448, THREADS_PER_MULTIPROCESSOR = 2048 };
+enum { SHARED_OPTIN = 232448, THREADS_PER_MULTIPROCESSOR = 2048 };
 
 static sim_device *self(pg_device *d) {
   return (sim_device *)d;
@@ -137,122 +124,15 @@ static pg_code sim_fill(pg_device *d, pg_ptr to, uint32_t pattern, int pattern_b
 
 /* ---- modules ---- */
 
-static pg_code write_relocations(const ptx_module *m, const ptx_var *v, uint64_t address,
-                                 const uint64_t *addresses, const char *name, pg_error *error) {
-  for (int i = 0; i < v->reloc_count; i++) {
-    uint64_t value = 0;
-    for (int j = 0; j < m->var_count; j++) {
-      if (m->vars[j].name == v->relocs[i].symbol) value = addresses[j];
-    }
-    if (!value) value = sim_code_address(m, v->relocs[i].symbol);
-    if (!value) {
-      pg_fail(error, PG_UNSUPPORTED, "the initialiser of %s takes the address of %s", v->name,
-              v->relocs[i].symbol);
-      return pg_where(error, "%s:%d", name, v->line);
-    }
-    value += (uint64_t)v->relocs[i].addend;
-    memcpy((uint8_t *)host(address) + v->relocs[i].at, &value, (size_t)v->relocs[i].bytes);
-  }
-  return PG_OK;
-}
-
-static pg_code place_variable(sim_device *d, const ptx_var *v, const char *name, uint64_t *address,
-                              pg_error *error) {
-  *address = 0;
-  if (v->space == PTX_SHARED) return PG_OK;
-  uint64_t bytes = v->count * ptx_type_bytes(v->type);
-  if (v->is_extern || bytes == 0) {
-    pg_fail(error, PG_UNSUPPORTED, "variable %s is declared and never defined", v->name);
-    return pg_where(error, "%s:%d", name, v->line);
-  }
-  pg_code code = sim_memory_alloc(d->memory, bytes, address, error);
-  if (code) return code;
-  if (v->init) memcpy(host(*address), v->init, bytes);
-  note_written(&d->base, *address, bytes, true);
-  return sim_memory_name(d->memory, *address, bytes, v->name, v->space == PTX_CONST, error);
-}
-
-static pg_code place_variables(sim_device *d, const ptx_module *m, const char *name, uint64_t **out,
-                               pg_error *error) {
-  uint64_t *addresses = calloc((size_t)m->var_count + 1, sizeof *addresses);
-  if (!addresses) return pg_fail(error, PG_MEMORY, "no memory for module variables");
-  *out = addresses;
-  pg_code code = PG_OK;
-  for (int i = 0; i < m->var_count && !code; i++) {
-    code = place_variable(d, &m->vars[i], name, &addresses[i], error);
-  }
-  for (int i = 0; i < m->var_count && !code; i++) {
-    if (addresses[i])
-      code = write_relocations(m, &m->vars[i], addresses[i], addresses, name, error);
-  }
-  return code;
-}
-
-static void release_variables(sim_device *d, const uint64_t *addresses, int count) {
-  for (int i = 0; addresses && i < count; i++) sim_memory_release(d->memory, addresses[i], NULL);
-}
-
-static void free_module(sim_device *d, pg_module *m) {
-  if (m->program) release_variables(d, m->program->var_address, m->program->source->var_count);
-  sim_program_free(m->program);
-  pg_ptx_scan_free(&m->scan);
-  free(m->kernels);
-  free(m->name);
-  free(m);
-}
-
-static pg_code lower_module(sim_device *d, pg_module *m, ptx_module *source, pg_error *error) {
-  uint64_t *addresses = NULL;
-  pg_code code = place_variables(d, source, m->name, &addresses, error);
-  if (!code) {
-    sim_program_kind kind = {.profile = d->options.mode == PG_SIM_PROFILE,
-                             .check = d->options.mode == PG_SIM_CHECK};
-    code = sim_lower(source, m->name, addresses, &kind, &m->program, error);
-  }
-  if (code) {
-    release_variables(d, addresses, source->var_count);
-    free(addresses);
-    ptx_free(source);
-  }
-  return code;
-}
-
-static pg_code make_kernels(pg_module *m, pg_error *error) {
-  m->kernels = calloc(m->program->func_count + 1, sizeof *m->kernels);
-  if (!m->kernels) return pg_fail(error, PG_MEMORY, "no memory for a module");
-  for (size_t i = 0; i < m->program->func_count; i++) {
-    const sim_func *f = &m->program->funcs[i];
-    m->kernels[i] = (pg_kernel){f, pg_ptx_scan_find(&m->scan, f->source->name)};
-  }
-  return PG_OK;
-}
-
 static pg_code sim_load(pg_device *d, const void *image, size_t bytes, const char *name,
                         pg_module **out, pg_error *error) {
-  if (bytes >= 4 && memcmp(image, "\177ELF", 4) == 0) {
-    pg_fail(error, PG_UNSUPPORTED, "%s is machine code; the simulator executes PTX", name);
-    return pg_hint(error, "compile to PTX (nvcc -ptx)");
-  }
-  ptx_module *source = NULL;
-  pg_code code = ptx_parse(image, bytes, name, &source, error);
+  sim_device *sim = self(d);
+  sim_program_kind kind = {.profile = sim->options.mode == PG_SIM_PROFILE,
+                           .check = sim->options.mode == PG_SIM_CHECK};
+  pg_code code = sim_module_load(sim->memory, &kind, image, bytes, name, out, error);
   if (code) return code;
-  pg_module *m = calloc(1, sizeof *m);
-  if (m) m->name = strdup(name);
-  if (!m || !m->name) {
-    free(m);
-    ptx_free(source);
-    return pg_fail(error, PG_MEMORY, "no memory for a module");
-  }
-  code = lower_module(self(d), m, source, error);
-  if (!code) code = pg_ptx_scan_text(image, bytes, &m->scan, error);
-  if (!code) code = make_kernels(m, error);
-  if (code) {
-    free_module(self(d), m);
-    return code;
-  }
-  m->next = self(d)->modules;
-  self(d)->modules = m;
-  *out = m;
+  (*out)->next = sim->modules;
+  sim->modules = *out;
   return PG_OK;
 }
 
@@ -261,76 +141,9 @@ static void sim_unload(pg_device *d, pg_module *m) {
     if (*at != m) continue;
     *at = m->next;
     sim_profile_reset(&self(d)->profile); /* it names the module's files */
-    free_module(self(d), m);
+    sim_module_free(self(d)->memory, m);
     return;
   }
-}
-
-static const char *sim_kernel_name(pg_device *d, pg_module *m, int index) {
-  (void)d;
-  if (index < 0 || (size_t)index >= m->program->func_count) return NULL;
-  return m->program->funcs[index].source->name;
-}
-
-static pg_code sim_global(pg_device *d, pg_module *m, const char *name, pg_ptr *at, size_t *bytes,
-                          pg_error *error) {
-  (void)d;
-  const ptx_module *source = m->program->source;
-  for (int i = 0; i < source->var_count; i++) {
-    if (!m->program->var_address[i] || strcmp(source->vars[i].name, name) != 0) continue;
-    *at = m->program->var_address[i];
-    *bytes = source->vars[i].count * ptx_type_bytes(source->vars[i].type);
-    return PG_OK;
-  }
-  return pg_fail(error, PG_NOT_FOUND, "%s has no variable %.100s", m->name, name);
-}
-
-static pg_code sim_kernel(pg_device *d, pg_module *m, const char *name, pg_kernel **out,
-                          pg_error *error) {
-  char known[PG_HINT_MAX - 32] = "";
-  for (int i = 0; sim_kernel_name(d, m, i); i++) {
-    const char *has = sim_kernel_name(d, m, i);
-    if (strcmp(has, name) == 0) {
-      *out = &m->kernels[i];
-      return PG_OK;
-    }
-    size_t n = strlen(known);
-    snprintf(known + n, sizeof known - n, "%s%s", n ? ", " : "", has);
-  }
-  pg_fail(error, PG_NOT_FOUND, "%s has no kernel named %s", m->name, name);
-  return pg_hint(error, known[0] ? "it has: %s" : "it has none%s", known);
-}
-
-static uint64_t static_shared(const sim_func *f) {
-  uint64_t bytes = 0;
-  for (size_t i = 0; i < f->shared_count; i++) bytes += f->shared[i].bytes;
-  return bytes;
-}
-
-static pg_code sim_kernel_info(pg_device *d, pg_kernel *k, pg_kernel_info *info, pg_error *error) {
-  (void)d;
-  const ptx_func *f = k->func->source;
-  *info = (pg_kernel_info){.registers = -1,
-                           .param_count = f->param_count,
-                           .param_bytes = k->func->param_bytes,
-                           .local_bytes = (int)k->func->local_bytes,
-                           .shared_bytes = (int)static_shared(k->func),
-                           .max_threads = MAX_THREADS};
-  snprintf(info->name, sizeof info->name, "%s", f->name);
-  if (f->param_count > PG_PARAM_MAX) {
-    return pg_fail(error, PG_UNSUPPORTED, "kernel %s has %d parameters, the limit is %d", f->name,
-                   f->param_count, PG_PARAM_MAX);
-  }
-  for (int i = 0; i < f->param_count; i++) {
-    const ptx_var *v = &f->params[i];
-    info->params[i] = (pg_param){.offset = k->func->param_offset[i],
-                                 .size = (uint32_t)v->count * ptx_type_bytes(v->type),
-                                 .kind = k->entry ? k->entry->params[i].kind : '?'};
-  }
-  uint32_t most = f->reqntid[0] ? f->reqntid[0] * f->reqntid[1] * f->reqntid[2]
-                                : f->maxntid[0] * f->maxntid[1] * f->maxntid[2];
-  if (most) info->max_threads = (int)most;
-  return PG_OK;
 }
 
 /* ---- launches ---- */
@@ -339,7 +152,7 @@ static pg_code check_shape(const pg_launch *launch, const sim_func *f, pg_error 
   const uint32_t *g = launch->grid, *b = launch->block;
   const char *name = f->source->name;
   uint64_t threads = (uint64_t)b[0] * b[1] * b[2];
-  uint64_t shared = static_shared(f) + launch->shared;
+  uint64_t shared = sim_static_shared(f) + launch->shared;
   const uint32_t *req = f->source->reqntid, *max = f->source->maxntid;
   if ((uint64_t)launch->cluster[0] * launch->cluster[1] * launch->cluster[2] > 1)
     return pg_fail(error, PG_UNSUPPORTED, "kernel %s: the simulator has no clusters of blocks",
@@ -348,7 +161,7 @@ static pg_code check_shape(const pg_launch *launch, const sim_func *f, pg_error 
     pg_fail(error, PG_LAUNCH, "kernel %s: a grid of %u x %u x %u blocks", name, g[0], g[1], g[2]);
     return pg_hint(error, "each side is at least 1, and at most 2147483647, 65535, 65535");
   }
-  if (!threads || threads > MAX_THREADS || b[0] > 1024 || b[1] > 1024 || b[2] > 64) {
+  if (!threads || threads > SIM_MAX_THREADS || b[0] > 1024 || b[1] > 1024 || b[2] > 64) {
     pg_fail(error, PG_LAUNCH, "kernel %s: blocks of %u x %u x %u threads", name, b[0], b[1], b[2]);
     return pg_hint(error, "each side is at least 1, and at most 1024, 1024, 64; all in all 1024");
   }
@@ -631,7 +444,7 @@ static pg_code sim_info(pg_device *device, pg_device_info *info, pg_error *error
                            .cc_major = 9,
                            .cc_minor = 0,
                            .multiprocessors = SIM_MULTIPROCESSORS,
-                           .max_threads_per_block = MAX_THREADS,
+                           .max_threads_per_block = SIM_MAX_THREADS,
                            .max_grid = {INT32_MAX, 65535, 65535},
                            .max_block = {1024, 1024, 64},
                            .shared_per_block = 49152,
