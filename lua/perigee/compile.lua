@@ -85,8 +85,11 @@ function compile.committed_path(path, arch)
   return path .. ".ptx"
 end
 
--- The PTX committed beside a source. It stands for the source without macros or options only.
+-- The PTX committed beside a source. It stands for the source without macros or options only, and
+-- for a stranger's source not at all, as who wrote that may have written the PTX, too.
 local function committed(request, arch)
+  local ours = files.join(core.home or ".", "kernels")
+  if request.foreign and not files.lies_in(request.path, ours) then return nil end
   local path = compile.committed_path(request.path, arch)
   if request.ptx then
     path = files.find(request.ptx, { files.dirname(request.path), core.home or "." })

@@ -65,6 +65,17 @@ function TestCommitted.test_what_is_built_ahead_of_time_needs_no_compiler()
   end
 end
 
+function TestCommitted.test_ptx_beside_a_strangers_source_does_not_stand_for_it()
+  local path = write("forged.rs", 'compile_error!("this is not what runs");\n')
+  write("forged.rs.ptx", ("// source-sha256: %s\n"):format(compile.digest(files.read(path), path)))
+  lu.assertNotNil(compiled(path).committed) -- of the person who calls
+  local asked = request(path)
+  asked.foreign = true
+  local built, e = compile.finish(compile.start(asked, "compute_80"))
+  lu.assertNil(built)
+  lu.assertTrue(e.code == "compile_error" or e.code == "environment", e.message)
+end
+
 function TestCommitted.test_no_panic_is_left_in_rust()
   for _, name in ipairs { "allocate", "update", "fuse" } do
     local ptx = files.read(("%s/kernels/tsdf/%s.rs.ptx"):format(HOME, name))
