@@ -111,7 +111,8 @@ static bool limit_signals(scmp_filter_ctx filter, pg_seccomp_kind kind, bool sco
   if (kind != PG_SECCOMP_PROGRAMS)
     return deny_when(filter, SCMP_SYS(kill), SCMP_A0(SCMP_CMP_NE, self)) &&
            deny_when(filter, SCMP_SYS(tgkill), SCMP_A0(SCMP_CMP_NE, self));
-  return scoped || seccomp_rule_add(filter, SCMP_ACT_ERRNO(EPERM), SCMP_SYS(kill), 0) == 0;
+  return scoped || (seccomp_rule_add(filter, SCMP_ACT_ERRNO(EPERM), SCMP_SYS(kill), 0) == 0 &&
+                    seccomp_rule_add(filter, SCMP_ACT_ERRNO(EPERM), SCMP_SYS(tgkill), 0) == 0);
 }
 
 static bool add_rules(scmp_filter_ctx filter, pg_seccomp_kind kind, bool signals) {

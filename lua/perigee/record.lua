@@ -141,7 +141,8 @@ end
 
 local EXPORT_FLOOR_US = 50 -- launches and a wait take so much of the host's clock
 
--- An untimed export that takes longer than what was timed is no verdict, but nobody should miss it.
+-- An untimed export that takes longer than what was timed is a verdict only where it is far longer
+-- (export.too_long), but nobody should miss it.
 local function flag_export(rec)
   local us = rec.export_us
   if not us or not rec.time or us < rec.time.median_us + EXPORT_FLOOR_US then return end

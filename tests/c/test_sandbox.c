@@ -29,6 +29,7 @@
 #include <cmocka.h>
 
 #include "judge/confine.h"
+#include "judge/seccomp.h"
 
 #ifdef __SANITIZE_ADDRESS__
 enum { SANITIZED = 1 };
@@ -365,6 +366,26 @@ static void sockets_without_a_file_are_out_of_reach(void **state) {
   close(listener);
 }
 
+/* A program on a kernel whose Landlock does not scope signals: 0 when each way out is denied. */
+static int signal_parent_unscoped(void) {
+  pid_t parent = getppid();
+  prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+  if (!pg_seccomp_enforce(PG_SECCOMP_PROGRAMS, false)) return -1;
+  bool sent = kill(parent, 0) == 0 || syscall(SYS_tkill, parent, 0) == 0 ||
+              syscall(SYS_tgkill, parent, parent, 0) == 0;
+  return sent ? 1 : 0;
+}
+
+static void no_signal_leaves_a_program_that_landlock_does_not_scope(void **state) {
+  (void)state;
+  if (!holds(PROGRAM, "seccomp")) skip();
+  int status;
+  pid_t pid = fork();
+  if (pid == 0) _exit(signal_parent_unscoped());
+  assert_int_equal(waitpid(pid, &status, 0), pid);
+  assert_int_equal(WEXITSTATUS(status), 0);
+}
+
 /* ---- what works ---- */
 
 static void *add_one(void *number) {
@@ -546,6 +567,7 @@ int main(void) {
       cmocka_unit_test(calls_of_other_architectures_do_not_pass),
 #endif
       cmocka_unit_test(sockets_without_a_file_are_out_of_reach),
+      cmocka_unit_test(no_signal_leaves_a_program_that_landlock_does_not_scope),
       cmocka_unit_test(what_a_worker_needs_still_works),
       cmocka_unit_test(a_compiler_reads_its_headers_and_a_program_writes_its_folder),
       cmocka_unit_test(a_cache_is_added_to_but_not_read),

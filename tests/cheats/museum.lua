@@ -12,8 +12,7 @@ museum.FOLDER = "tests/cheats"
 
 local COMMENT = { cu = "//", ptx = "//", rs = "//", py = "#", lua = "--" }
 local FIELDS = { task = true, verdict = true, reason = true, device = true, gpu = true,
-  pending = true, slow = true, gains = true,
-  finding = true, needs = true }
+  slow = true, gains = true, finding = true, needs = true }
 local DEVICES = { ["sim"] = true, ["sim:check"] = true, clock = true, gpu = true }
 
 local WORDS = {}

@@ -196,10 +196,10 @@ local function say(number, one, problem)
   local rec = one.record or {}
   local kind = one.honest and "honest" or "cheat "
   local result = problem or (rec.verdict .. (rec.reason and ": " .. rec.reason or ""))
-  local todo = problem and one.pending
-  print(("%sok %d - %s %-20s %-20s %s%s"):format(problem and not todo and "not " or "", number,
+  local lacking = problem and one.lacking
+  print(("%sok %d - %s %-20s %-20s %s%s"):format(problem and not lacking and "not " or "", number,
     kind, one.name, (one.task or ""):match "^%S*", shorten(result),
-    todo and " # SKIP " .. todo or ""))
+    lacking and " # SKIP " .. lacking or ""))
 end
 
 -- The exhibits whose names fit, and those that they are set beside.
@@ -253,13 +253,13 @@ end
 
 local function main()
   local chosen, said = judged(), 0
-  local count = { cheats = 0, caught = 0, honest = 0, passed = 0, pending = 0 }
+  local count = { cheats = 0, caught = 0, honest = 0, passed = 0, skipped = 0 }
   local function tell(one)
     local problem = verdict_on(one, chosen)
     local all, good = "cheats", "caught"
     if one.honest then all, good = "honest", "passed" end
-    one.pending = one.pending or lacks(one)
-    if problem and one.pending then all = "pending" end
+    one.lacking = lacks(one)
+    if problem and one.lacking then all = "skipped" end
     count[all], count[good] = count[all] + 1, count[good] + (problem and 0 or 1)
     said, one.told = said + 1, true
     say(said, one, problem)
@@ -277,7 +277,7 @@ local function main()
   end
   if made then os.execute(("rm -rf '%s'"):format(made)) end
   local good = count.caught + count.passed
-  local bad = #chosen - good - count.pending
+  local bad = #chosen - good - count.skipped
   print(("1..%d"):format(#chosen))
   print(("%d cheats, %d caught, %d honest kernels, %d passed"):format(count.cheats, count.caught,
     count.honest, count.passed))
