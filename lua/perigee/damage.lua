@@ -103,13 +103,13 @@ local KINDS = {
   { "one element infinite", function(a) return one_value(a, a.count // 3, math.huge) end },
 }
 
-local PREVIOUS = "the answer to other inputs"
+damage.PREVIOUS = "the answer to other inputs"
 
 --- The names of all kinds of damage; copies of inputs are called "a copy of NAME".
 function damage.kinds()
   local names = {}
   for i, kind in ipairs(KINDS) do names[i] = kind[1] end
-  names[#names + 1] = PREVIOUS
+  names[#names + 1] = damage.PREVIOUS
   return names
 end
 
@@ -143,7 +143,7 @@ function damage.versions(one, arrays, only, previous)
     if right and right.count > 0 and (not only or only[buffer.name]) then
       for _, kind in ipairs(KINDS) do add(kind[1], buffer.name, kind[2](right)) end
       local old = previous and previous[buffer.name]
-      if old and old.nbytes == right.nbytes then add(PREVIOUS, buffer.name, old) end
+      if old and old.nbytes == right.nbytes then add(damage.PREVIOUS, buffer.name, old) end
       for _, other in ipairs(one.list) do
         if other.role == "input" then
           add("a copy of " .. other.name, buffer.name, copy_of(right, one.io[other.name]))
@@ -199,13 +199,16 @@ end
 --   "kind of buffer" = true)
 -- @tparam[opt] table previous what is right for another seed
 -- @treturn table {right = verdict of the right answer as validate.run returns it, tried = number,
---   accepted = list of "zeros of y": damage that passed}
+--   accepted = list of "zeros of y": damage that passed, labels = set of all "zeros of y" that
+--   change the answer, excepted ones too}
 function damage.prove(one, arrays, except, previous)
   arrays = arrays or damage.right(one)
-  local result = { right = validate.run(one, arrays, damage.POISON), tried = 0, accepted = {} }
+  local result = { right = validate.run(one, arrays, damage.POISON), tried = 0, accepted = {},
+    labels = {} }
   for _, version in ipairs(damage.versions(one, arrays, result.right.seen,
     previous)) do
     local label = version.kind .. " of " .. version.buffer
+    result.labels[label] = true
     if not (except and (except[version.kind] or except[label])) then
       result.tried = result.tried + 1
       if validate.run(one, version.arrays, damage.POISON).ok then

@@ -6,7 +6,12 @@ local pg = require "perigee"
 -- too many shows; products of 16 by 16 likewise.
 local SUM_MOST, DOT_MOST = 100, 16
 
-local LARGE = 1 << 20 -- far fewer different numbers than elements: the largest occurs several times
+local LARGE = 1 << 20 -- few different numbers, so many elements are equal
+
+-- The largest of many elements would nearly always be `high`, which nobody need read. So some at
+-- random places are raised above it: who leaves out a part may miss the largest, and who stops at
+-- the first that is above does.
+local PEAKS = 64
 
 local function size()
   return {
@@ -24,7 +29,11 @@ local function range()
     },
     high = {
       default = LARGE, check = { -5, LARGE, -1, 7, LARGE, 1 }, sim = LARGE, min = -LARGE,
-      max = LARGE, doc = "largest element",
+      max = LARGE, doc = "largest element that is drawn",
+    },
+    peaks = {
+      default = PEAKS, check = { 0, 0, 0, 0, PEAKS, 0 }, sim = PEAKS, min = 0, max = 1 << 16,
+      doc = "how many elements, at random places, are raised above high",
     },
   }
 end
@@ -34,7 +43,13 @@ local function whole(p, rng, low, high)
   return rng:array("f32", p.n, { dist = "integer", first = low, last = high })
 end
 
-local function between(p, rng) return { x = whole(p, rng, p.low, p.high) } end
+local function between(p, rng)
+  local x = whole(p, rng, p.low, p.high)
+  local places = rng:array("i64", p.peaks, { dist = "integer", first = 0, last = p.n - 1 })
+  local raised = rng:array("i64", p.peaks, { dist = "integer", first = 1, last = LARGE })
+  for i = 0, p.peaks - 1 do x[places[i]] = p.high + raised[i] end
+  return { x = x }
+end
 
 local FAMILY = {
   sum = {
@@ -78,7 +93,7 @@ the result in single precision is exact in any order of the sum.]]):format(DOT_M
 Largest of n single-precision numbers.
 
 y[0] = the largest of x[0] ... x[n - 1]. The elements are whole numbers from low to high; all may be
-negative.]],
+negative. peaks of them, at random places, are above high, by 1 to 2^20.]],
     params = range(), inputs = between,
     output = "y", dtype = "f32", partial_bytes = 4, arrays = 1, flops = 1,
     kernel = "void reduce_max(const float* x, float* y, int n)",
@@ -93,7 +108,8 @@ negative.]],
 Place of the largest of n single-precision numbers.
 
 index[0] = the smallest i for which x[i] is the largest of all. The elements are whole numbers from
-low to high; the largest may occur many times.]],
+low to high; the largest may occur many times. peaks of them, at random places, are above high, by 1
+to 2^20.]],
     params = range(), inputs = between,
     output = "index", dtype = "i32", partial_bytes = 8, arrays = 1, flops = 1,
     kernel = "void reduce_argmax(const float* x, int* index, int n)",
