@@ -1,0 +1,129 @@
+--- The time of arms that are right: how many sets they need, the timing, whether its outcome is
+-- possible, comparisons. The methods belong to a session of perigee.judge.
+-- @module perigee.timed
+
+local core = require "perigee.core"
+local ceilings = require "perigee.ceilings"
+local errors = require "perigee.errors"
+local export = require "perigee.export"
+local plausible = require "perigee.plausible"
+local timing = require "perigee.timing"
+local units = require "perigee.units"
+local versions = require "perigee.versions"
+
+local timed = {}
+
+local Session = {} -- what is added to it
+
+-- How many times faster than the first implementation, when that one is right.
+local function compare(arms)
+  local base = arms[1]
+  for _, arm in ipairs(arms) do
+    if arm ~= base and arm.time and base.time then
+      local r = core.ratio(base.samples, arm.samples)
+      arm.speedup, arm.speedup_ci95 = { [base.impl.name] = r.ratio }, core.json_array(r.ci95)
+    end
+  end
+end
+
+-- A time that no work of this size can take is no time.
+function Session:judge_time(arm)
+  if arm.failure then return end
+  arm.failure = plausible.judge(arm.case, arm.time, ceilings.load(self.info.name),
+    self.info.l2_bytes or 0)
+  if arm.failure then arm.time = nil end
+end
+
+-- Work that was moved from the plan to the untimed export is no work done.
+function Session:judge_export(arm)
+  if arm.failure or not arm.export_us then return end
+  local known = ceilings.load(self.info.name) or {}
+  local own = 1e-3 * (arm.case:work().bytes or 0) / arm.time.median_us -- GB/s, that of the plan
+  arm.failure = export.too_long(arm.time.median_us, arm.export_us,
+    arm.case:set_bytes(arm.impl, true), known.copy or own)
+  if arm.failure then arm.time = nil end
+end
+
+--- Time the arms that are right, on a device that has a clock.
+-- @tparam table arms
+-- @tparam[opt] table how {hopeless_us, quick}, see timing.run
+function Session:time(arms, how)
+  if not self:device().gpu_clock then return end
+  local right = {}
+  for _, arm in ipairs(arms) do
+    if not arm.failure and #arm.steps > 0 then
+      timing.choose(arm, self.method)
+      arm.on_wrong = function(failure, arrays) self:dump_case(arm, failure, arrays) end
+      right[#right + 1] = arm
+    end
+  end
+  if #right == 0 then return end
+  self.pool:settle()
+  timing.run(right, { budget = self.budget, progress = self.progress,
+    hopeless_us = how and how.hopeless_us, quick = how and how.quick })
+  for _, arm in ipairs(right) do
+    self:judge_time(arm)
+    self:judge_export(arm)
+  end
+  compare(arms)
+end
+
+local FAR = 10 -- times as fast as the expert: measured again before it is believed
+
+local function expert_of(arms)
+  for _, arm in ipairs(arms) do
+    if arm.impl.name == "expert" and arm.time then return arm end
+  end
+  return nil
+end
+
+-- An arm that leaves the expert far behind is judged and timed again, alone in a new process; the
+-- record says so, and has the second time.
+function Session:measure_again(arms)
+  local expert = expert_of(arms)
+  for _, arm in ipairs(expert and arms or {}) do
+    local before = arm.time and arm.time.median_us
+    local ratio = before and expert.time.median_us / before or 0
+    if ratio > FAR then
+      self.pool:release(arm.runner)
+      arm.runner, arm.time = nil, nil
+      arm.failure = self:verify(arm, arm.sets)
+      if not arm.failure then self:time { arm } end
+      arm.far = { kind = "far_from_expert", severity = "note", text = ("%.1f times as fast as "
+        .. "expert: %s, and %s when it was measured again in a new process"):format(ratio,
+        units.time(before), arm.time and units.time(arm.time.median_us) or "no time") }
+    end
+  end
+  if expert then compare(arms) end
+end
+
+-- The bytes of a set of the arm that needs most; a mistake in a plan shows when it is verified.
+function Session:set_bytes(one, arms)
+  local bytes = one:set_bytes()
+  for _, arm in ipairs(arms) do
+    local ok, own = errors.catch("invalid", one.set_bytes, one, arm.impl,
+      self:own_scratch(one, arm.impl))
+    if ok then bytes = math.max(bytes, own) end
+  end
+  return bytes
+end
+
+-- Every arm keeps its sets until the last is timed, so they share the memory. Where a sample is one
+-- launch, each version has one set: no other holds the answer to its inputs meanwhile, which a read
+-- outside of its own buffers would find.
+function Session:sets_for(one, arms)
+  local info = self:device()
+  if not info.gpu_clock then return 1 end
+  versions.fit(one, #arms, info.memory_bytes)
+  local _, batch = timing.method_of(one.task, one.p, self.method)
+  if batch == 1 then return #versions.of(one) end
+  return timing.sets_for(self:set_bytes(one, arms), batch, info.memory_bytes // (2 * #arms))
+end
+
+--- Give the sessions of the judge what times arms.
+-- @tparam table class of sessions
+function timed.extend(class)
+  for name, method in pairs(Session) do class[name] = method end
+end
+
+return timed
