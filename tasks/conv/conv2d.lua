@@ -1,0 +1,69 @@
+--- conv/conv2d: convolution of images of many channels with filters of 3 x 3.
+
+local pg = require "perigee"
+local reference = require "conv.reference"
+
+local MOST_COMPUTED = 1 << 26 -- multiplications
+
+local function extent(default, check, sim, max, doc)
+  return { default = default, check = check, sim = sim, min = 1, max = max, doc = doc }
+end
+
+local function multiplications(p)
+  return 9 * p.images * p.inputs * p.outputs * p.height * p.width
+end
+
+return pg.task {
+  name = "conv/conv2d",
+  doc = [==[
+Convolution of images with filters of 3 x 3, stride 1, padded with zeros by 1, in single precision.
+
+x has extents images, inputs (channels), height, width; w has outputs, inputs, 3, 3; y has images,
+outputs, height, width; all are stored in this order. y[i][o][h][v] is the sum over c, r and s of
+w[o][c][r][s] x[i][c][h + r - 1][v + s - 1], where x is 0 outside. The elements are drawn from
+[-1, 1). The arithmetic must be that of single precision; sums may be in any order, and transforms
+with small factors (Winograd) lose little enough. At the default size arithmetic is the limit: 18
+operations for each element of y and input channel.]==],
+  params = {
+    images = extent(32, { 1, 2, 1, 3, 1 }, 2, 4096, "images"),
+    inputs = extent(128, { 1, 3, 8, 16, 5 }, 5, 4096, "channels of x"),
+    outputs = extent(128, { 1, 4, 128, 17, 130 }, 9, "65535 // images", "channels of y"),
+    height = extent(56, { 1, 5, 16, 9, 30 }, 11, 4096, "rows"),
+    width = extent(56, { 1, 7, 8, 33, 31 }, 19, 4096, "columns"),
+  },
+  inputs = function(p, rng)
+    local between = { dist = "uniform", low = -1, high = 1 }
+    return {
+      x = rng:array("f32", { p.images, p.inputs, p.height, p.width }, between),
+      w = rng:array("f32", { p.outputs, p.inputs, 3, 3 }, between),
+    }
+  end,
+  families = { "tiny", "huge", "zeros", "equal", "alternating" },
+  outputs = function(p)
+    return { y = pg.spec("f32", { p.images, p.outputs, p.height, p.width }) }
+  end,
+  kernel = "void conv2d(const float* x, const float* w, float* y, int images, int inputs, "
+    .. "int outputs, int height, int width)",
+  launch = function(p)
+    return {
+      grid = { (p.width + 31) // 32, (p.height + 7) // 8, p.images * p.outputs }, block = { 32, 8 },
+    }
+  end,
+  -- Large results are not computed on the host: the validator tests sums over the outputs.
+  reference = function(p, io)
+    if multiplications(p) > MOST_COMPUTED then return {} end
+    return { y = reference.apply(io.x, io.w, p.images, p.inputs, p.outputs, p.height, p.width) }
+  end,
+  validate = "convolution",
+  work = function(p)
+    local pixels = p.images * p.height * p.width
+    return {
+      bytes = 4 * (pixels * (p.inputs + p.outputs) + 9 * p.inputs * p.outputs),
+      flops = 2 * multiplications(p), items = pixels * p.outputs,
+    }
+  end,
+  time = { method = "hot" },
+  impls = {
+    naive = { "cuda", "kernels/conv/conv2d.cu", doc = "one element a thread" },
+  },
+}
