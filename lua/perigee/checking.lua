@@ -18,8 +18,21 @@ local Session = {} -- what is added to it
 local judge
 
 local SEED_CHECK, SEED_TIMED = 1 << 20, 1 << 21 -- streams of the base seed
+local SEEDS_OF_SIZE = 64 -- apart: seeds and families of one check size
 
--- The case for a purpose and seed, kept for the next candidate of this session.
+-- A record shows its seed, from which all inputs follow: the next candidate, which may have been
+-- written since, gets inputs of another. A seed that the user gave stays.
+function Session:renew()
+  if not self.seed_used or self.repeats then
+    self.seed_used = true
+    return
+  end
+  self.seed, self.cases = judge.fresh_seed(), {}
+  if self.other then self.other.seed, self.other.cases = self.seed, self.cases end
+  collectgarbage() -- Lua does not know how large the arrays of a case are
+end
+
+-- The case for a purpose and seed, kept while the candidate is judged.
 function Session:case(task, how, stream, family)
   local p = task:resolve(how)
   local key = table.concat({ task.name, stream, family or "", params.text(p) }, "\n")
@@ -35,7 +48,7 @@ end
 
 function Session:check_case(task, index, number, set, family)
   return self:case(task, { purpose = "check", index = index, set = set },
-    SEED_CHECK + index * judge.CHECK_SEEDS + number, family)
+    SEED_CHECK + index * SEEDS_OF_SIZE + number, family)
 end
 
 -- What is checked, in order: a list of {index, number, family}.
@@ -142,6 +155,7 @@ end
 -- @treturn table,table the record, and what is too long to print, see record.of
 function Session:check(task, candidate, how)
   self.pool:fill(1) -- the first thing of all: it opens the driver meanwhile
+  self:renew()
   validate.prepare(task)
   local arm = { cases = 0, kind = "check", set = how.set }
   arm.p = task:resolve { purpose = self.purpose, set = how.set }

@@ -36,10 +36,15 @@ local VERSION = 1 << 29 -- stream of a case's seed, and the number of the versio
 local SCHEDULE = 1 << 30 -- stream of a case's seed
 
 --- A seed that nobody has seen: 52 bits of /dev/urandom.
+-- @raise "environment" without it: a seed that can be guessed is none
 function judge.fresh_seed()
   local file <close> = io.open("/dev/urandom", "rb")
-  if not file then return os.time() * 1000003 + core.getpid() end
-  return (string.unpack("<I8", file:read(8))) & ((1 << 52) - 1)
+  local bytes = file and file:read(8)
+  if not bytes or #bytes < 8 then
+    core.error("environment", "no random numbers from /dev/urandom",
+      "seeds that can be guessed are worth nothing: let it be readable")
+  end
+  return (string.unpack("<I8", bytes)) & ((1 << 52) - 1)
 end
 
 --- Open a session. Nothing is opened on the device before it is needed.

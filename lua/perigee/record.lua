@@ -151,6 +151,13 @@ local function flag_export(rec)
       .. "there"):format(us, rec.time.median_us) })
 end
 
+-- Who knows the seed can know every input and its answer.
+local function flag_seed(rec, session)
+  if rec.kind ~= "check" or not session.repeats then return end
+  table.insert(rec.findings, { kind = "known_seed", severity = "note",
+    text = "its inputs follow from a seed that was given: who knew it could know the answers" })
+end
+
 -- A failed verdict carries no time; the simulator's wall time never stands where a GPU's does.
 local function add_success(rec, arm, session)
   local gpu_clock = session.info and session.info.gpu_clock
@@ -161,6 +168,7 @@ local function add_success(rec, arm, session)
   if arm.profile then rec.lines, rec.hot_addresses = arm.profile.lines, arm.profile.hot end
   if not gpu_clock then rec.sim_wall_us = arm.wall_us end
   flag_export(rec)
+  flag_seed(rec, session)
 end
 
 -- The file of the PTX that stood in for the source; nil when the source was compiled.

@@ -1,0 +1,100 @@
+-- What `perigee check` shows a candidate: seeds that nobody can know before.
+local lu = require "luaunit"
+local core = require "perigee.core"
+local pg = require "perigee"
+local impl = require "perigee.impl"
+local judge = require "perigee.judge"
+
+local RIGHT = [[
+extern "C" __global__ void twice(const float* x, float* y, int n) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n) y[i] = 2.f * x[i];
+}]]
+
+local function task(fields)
+  local t = {
+    name = "t/twice", params = { n = { default = 512, check = { 5, 300 } } },
+    kernel = "void twice(const float* x, float* y, int n)",
+    inputs = function(p, rng) return { x = rng:array("f32", p.n) } end,
+    outputs = function(p) return { y = pg.spec("f32", p.n) } end,
+    launch = { grid = 2, block = 256 }, reference = function(_, io) return { y = 2 * io.x } end,
+    validate = "close",
+  }
+  for name, value in pairs(fields or {}) do t[name] = value end
+  return pg.task(t)
+end
+
+local function candidate(source)
+  local path = os.tmpname() .. ".cu"
+  assert(core.write_file(path, source))
+  return impl.candidate(path), path
+end
+
+-- Check the same candidate several times in one session: its records.
+local function records(session, one, count)
+  local given, path = candidate(RIGHT)
+  local list = {}
+  for i = 1, count do list[i] = session:check(one, given, {}) end
+  os.remove(path)
+  return list
+end
+
+local function has(rec, kind)
+  for _, finding in ipairs(rec.findings) do
+    if finding.kind == kind then return true end
+  end
+  return false
+end
+
+TestChecking = {}
+
+function TestChecking:setUp()
+  if not core.compiler_info() then lu.skip("no NVRTC on this machine") end
+end
+
+-- A record shows the seed from which all inputs follow.
+function TestChecking:test_each_candidate_gets_a_seed_of_its_own()
+  local drawn = {}
+  local one = task { inputs = function(p, rng)
+    local x = rng:array("f32", p.n)
+    drawn[#drawn + 1] = x[0]
+    return { x = x }
+  end }
+  local session <close> = judge.session { device = "sim:check" }
+  local list = records(session, one, 3)
+  local seen = {}
+  for _, rec in ipairs(list) do
+    lu.assertEquals(rec.verdict, "passed")
+    lu.assertNil(seen[rec.seed])
+    seen[rec.seed] = true
+    lu.assertFalse(has(rec, "known_seed"))
+  end
+  local values = {}
+  for _, value in ipairs(drawn) do
+    lu.assertNil(values[value], "inputs of an earlier candidate again")
+    values[value] = true
+  end
+end
+
+function TestChecking:test_a_seed_that_was_given_is_kept_and_told()
+  local session <close> = judge.session { device = "sim:check", seed = 42 }
+  for _, rec in ipairs(records(session, task(), 2)) do
+    lu.assertEquals({ rec.verdict, rec.seed }, { "passed", 42 })
+    lu.assertTrue(has(rec, "known_seed"))
+  end
+end
+
+-- Where nothing is random no seed is made up.
+function TestChecking:test_a_seed_that_could_be_guessed_is_an_error()
+  local open = io.open
+  io.open = function(path, ...) -- luacheck: ignore 122
+    if path == "/dev/urandom" then return nil end
+    return open(path, ...)
+  end
+  local ok, e = pcall(judge.fresh_seed)
+  io.open = open -- luacheck: ignore 122
+  lu.assertFalse(ok)
+  lu.assertEquals(e.code, "environment")
+end
+
+os.exit(lu.LuaUnit.run())
