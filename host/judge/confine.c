@@ -94,11 +94,6 @@ static bool wanted(void) {
   return !given || strcmp(given, "off") != 0;
 }
 
-static void note(char names[PG_SANDBOX_MAX], const char *name) {
-  size_t used = strlen(names);
-  snprintf(names + used, PG_SANDBOX_MAX - used, "%s%s", used ? " " : "", name);
-}
-
 /* Even root's processes then have a user's rights. */
 static bool drop_capabilities(void) {
   enum { VERSION_3 = 0x20080522 };
@@ -113,10 +108,10 @@ static bool drop_capabilities(void) {
 /* The filter last: it takes away what the others need. */
 static bool enforce(pg_landlock *l, pg_seccomp_kind kind, char names[PG_SANDBOX_MAX]) {
   pg_landlock_allow(l, "/proc/self", PG_MAY_READ); /* of the process that is confined: a child's */
-  if (drop_capabilities()) note(names, "no-capabilities");
-  bool files = pg_landlock_enforce(l, names, PG_SANDBOX_MAX);
+  if (drop_capabilities()) pg_sandbox_note(names, "no-capabilities");
+  bool files = pg_landlock_enforce(l, names);
   bool calls = pg_seccomp_enforce(kind, strstr(names, "landlock-scope") != NULL);
-  if (calls) note(names, "seccomp");
+  if (calls) pg_sandbox_note(names, "seccomp");
   return files && calls;
 }
 

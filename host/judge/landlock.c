@@ -108,13 +108,12 @@ static bool one_thread(void) {
   return stat("/proc/self/task", &task) == 0 && task.st_nlink == 3; /* ".", "..", the thread */
 }
 
-bool pg_landlock_enforce(pg_landlock *l, char *names, size_t bytes) {
+bool pg_landlock_enforce(pg_landlock *l, char names[PG_SANDBOX_MAX]) {
   bool held = l->ruleset >= 0 && one_thread() && syscall(RESTRICT_SELF, l->ruleset, 0) == 0;
   pg_landlock_drop(l);
   if (!held) return false;
-  size_t used = strlen(names);
-  snprintf(names + used, bytes - used, "%slandlock%s%s", used ? " " : "",
-           l->abi >= ABI_NETWORK ? " landlock-tcp" : "",
-           l->abi >= ABI_SCOPE ? " landlock-scope" : "");
+  pg_sandbox_note(names, "landlock");
+  if (l->abi >= ABI_NETWORK) pg_sandbox_note(names, "landlock-tcp");
+  if (l->abi >= ABI_SCOPE) pg_sandbox_note(names, "landlock-scope");
   return true;
 }

@@ -5,7 +5,8 @@
 #define PG_LANDLOCK_H
 
 #include <stdbool.h>
-#include <stddef.h>
+
+#include "sandbox.h"
 
 enum {
   PG_MAY_READ = 1,    /* files and lists of folders */
@@ -33,7 +34,7 @@ void pg_landlock_allow_all(pg_landlock *landlock, const char *pattern, unsigned 
 /* From now on only what was allowed; needs no_new_privs. Append the names of what holds to `names`:
  * "landlock", "landlock-tcp", "landlock-scope". False when nothing holds: then this process has
  * several threads, which Landlock would not bind, or the kernel refused. */
-bool pg_landlock_enforce(pg_landlock *landlock, char *names, size_t bytes);
+bool pg_landlock_enforce(pg_landlock *landlock, char names[PG_SANDBOX_MAX]);
 void pg_landlock_drop(pg_landlock *landlock);
 
 #endif

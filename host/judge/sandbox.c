@@ -109,6 +109,12 @@ static bool clean_environment(pg_worker_kind role) {
 
 /* ---- restrictions ---- */
 
+void pg_sandbox_note(char names[PG_SANDBOX_MAX], const char *name) {
+  size_t used = strlen(names);
+  if (used + strlen(name) + 2 > PG_SANDBOX_MAX) return;
+  snprintf(names + used, PG_SANDBOX_MAX - used, "%s%s", used ? " " : "", name);
+}
+
 static bool own_group(pg_worker_kind role) {
   (void)role;
   return getpgrp() == getpid() || setpgid(0, 0) == 0;
@@ -177,14 +183,9 @@ static bool orphaned(void) {
 }
 
 pg_code pg_sandbox_enter(pg_worker_kind role, char names[PG_SANDBOX_MAX], pg_error *error) {
-  size_t used = 0;
   names[0] = 0;
-  for (size_t i = 0; i < sizeof restrictions / sizeof *restrictions; i++) {
-    if (!restrictions[i].take(role)) continue;
-    int n = snprintf(names + used, PG_SANDBOX_MAX - used, "%s%s", used ? " " : "",
-                     restrictions[i].name);
-    if (n > 0 && (size_t)n < PG_SANDBOX_MAX - used) used += (size_t)n;
-  }
+  for (size_t i = 0; i < sizeof restrictions / sizeof *restrictions; i++)
+    if (restrictions[i].take(role)) pg_sandbox_note(names, restrictions[i].name);
   /* Last: they take away what the lines above need. They bind the calling thread and its children
    * only, so they come before the first thread and before the driver is opened. */
   if (role == PG_KIND_RUNNER || role == PG_KIND_SIMULATOR)

@@ -11,6 +11,9 @@
 
 enum { PG_WORKER_FD = 3, PG_SANDBOX_MAX = 512 };
 
+/* Add the name of a restriction to a list separated by spaces; one that has no room is left out. */
+void pg_sandbox_note(char names[PG_SANDBOX_MAX], const char *name);
+
 /* A simulator is a runner that opens no other device; an unconfined one is for a driver that does
  * not start under Landlock and seccomp. */
 typedef enum pg_worker_kind {

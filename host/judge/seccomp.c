@@ -4,16 +4,21 @@
 #include "seccomp.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <sched.h>
 #include <seccomp.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
-/* Newer than the oldest libseccomp; the number is that of every architecture. */
-enum { FCHMODAT2 = 452 };
+/* Newer than the oldest libseccomp; the numbers are those of every architecture. */
+enum { FCHMODAT2 = 452, MEMFD_SECRET = 447 };
+enum { ONE_PROCESS = 1 }; /* what ioprio_set(2) calls IOPRIO_WHO_PROCESS and no header has */
 
 static const int denied[] = {
     /* connections; what comes by the inherited socket needs none of these */
@@ -53,6 +58,14 @@ static const int denied[] = {
     SCMP_SYS(modify_ldt)};
 
 static const int listening[] = {SCMP_SYS(bind), SCMP_SYS(listen)};
+
+/* Memory that no mapping shows, so that a watch does not see it. */
+static const int unmapped[] = {SCMP_SYS(memfd_create), MEMFD_SECRET};
+
+/* Their first argument is a process, 0 this one. */
+static const int by_process[] = {SCMP_SYS(sched_setaffinity), SCMP_SYS(sched_setscheduler),
+                                 SCMP_SYS(sched_setparam), SCMP_SYS(sched_setattr),
+                                 SCMP_SYS(move_pages)};
 
 static const int programs[] = {SCMP_SYS(execve), SCMP_SYS(execveat), SCMP_SYS(fork),
                                SCMP_SYS(vfork)};
@@ -115,12 +128,45 @@ static bool limit_signals(scmp_filter_ctx filter, pg_seccomp_kind kind, bool sco
                     seccomp_rule_add(filter, SCMP_ACT_ERRNO(EPERM), SCMP_SYS(tgkill), 0) == 0);
 }
 
+/* Where it runs and how urgent it is concerns the caller only: a judge that was pinned or put last
+ * would hand that on to all later runners. */
+static bool limit_scheduling(scmp_filter_ctx filter) {
+  bool done = true;
+  for (size_t i = 0; i < COUNT(by_process); i++)
+    done = done && deny_when(filter, by_process[i], SCMP_A0(SCMP_CMP_NE, 0));
+  return done && deny_when(filter, SCMP_SYS(setpriority), SCMP_A0(SCMP_CMP_NE, PRIO_PROCESS)) &&
+         deny_when(filter, SCMP_SYS(setpriority), SCMP_A1(SCMP_CMP_NE, 0)) &&
+         deny_when(filter, SCMP_SYS(ioprio_set), SCMP_A0(SCMP_CMP_NE, ONE_PROCESS)) &&
+         deny_when(filter, SCMP_SYS(ioprio_set), SCMP_A1(SCMP_CMP_NE, 0));
+}
+
+/* Nobody is sent a signal when a descriptor has something to read. */
+static bool limit_owners(scmp_filter_ctx filter) {
+  static const uint64_t commands[] = {F_SETOWN, F_SETOWN_EX}, requests[] = {FIOSETOWN, SIOCSPGRP};
+  bool done = true;
+  for (size_t i = 0; i < COUNT(commands); i++)
+    done =
+        done &&
+        deny_when(filter, SCMP_SYS(fcntl), SCMP_A1(SCMP_CMP_MASKED_EQ, UINT32_MAX, commands[i])) &&
+        deny_when(filter, SCMP_SYS(ioctl), SCMP_A1(SCMP_CMP_MASKED_EQ, UINT32_MAX, requests[i]));
+  return done;
+}
+
+/* What a program maps is counted by whoever watches it; of a driver nothing is known. */
+static bool limit_memory(scmp_filter_ctx filter, pg_seccomp_kind kind) {
+  const uint64_t shared = MAP_SHARED | MAP_ANONYMOUS;
+  if (kind != PG_SECCOMP_PROGRAMS) return true;
+  deny(filter, unmapped, COUNT(unmapped));
+  return deny_when(filter, SCMP_SYS(mmap), SCMP_A3(SCMP_CMP_MASKED_EQ, shared, shared));
+}
+
 static bool add_rules(scmp_filter_ctx filter, pg_seccomp_kind kind, bool signals) {
   deny(filter, denied, COUNT(denied));
   if (kind != PG_SECCOMP_PROGRAMS) deny(filter, programs, COUNT(programs));
   if (kind != PG_SECCOMP_DRIVER) deny(filter, listening, COUNT(listening));
   return limit_sockets(filter, kind) && limit_clone(filter, kind) &&
-         limit_signals(filter, kind, signals) &&
+         limit_signals(filter, kind, signals) && limit_scheduling(filter) && limit_owners(filter) &&
+         limit_memory(filter, kind) &&
          deny_when(filter, SCMP_SYS(prctl),
                    SCMP_A0(SCMP_CMP_MASKED_EQ, UINT32_MAX, PR_SET_PDEATHSIG)) &&
          deny_when(filter, SCMP_SYS(prlimit64), SCMP_A2(SCMP_CMP_NE, 0)); /* they may be read */

@@ -20,6 +20,7 @@
 
 #include "confine.h"
 #include "request.h"
+#include "tool_wait.h"
 
 enum {
   ARGUMENTS_MOST = 256,
@@ -198,12 +199,6 @@ static pg_code no_program(const tool *t, char why, pg_error *error) {
   }
 }
 
-static pg_code wait_for(pid_t pid, int *status, pg_error *error) {
-  while (waitpid(pid, status, 0) < 0)
-    if (errno != EINTR) return pg_fail(error, PG_IO, "cannot wait for it: %s", strerror(errno));
-  return PG_OK;
-}
-
 /* The child's report to its end: the names of what it holds, and why it is no program. */
 static char take_report(tool *t, int report) {
   size_t used = 0;
@@ -224,6 +219,7 @@ static pg_code run(tool *t, int *status, pg_error *error) {
     return pg_fail(error, PG_ENVIRONMENT, "cannot make a pipe: %s", strerror(errno));
   if (t->foreign) pg_confine_prepare_program(t->toolchain, t->folder, &t->landlock);
   die_with_group();
+  long shortages = pg_tool_prepare();
   pid_t pid = fork();
   if (pid == 0) become(t, worker, report[1]);
   pg_landlock_drop(&t->landlock);
@@ -231,7 +227,7 @@ static pg_code run(tool *t, int *status, pg_error *error) {
   char why = take_report(t, report[0]);
   close(report[0]);
   if (pid < 0) return pg_fail(error, PG_ENVIRONMENT, "cannot start a process: %s", strerror(errno));
-  pg_code code = wait_for(pid, status, error);
+  pg_code code = pg_tool_wait(pid, t->folder, shortages, status, error);
   return code ? code : no_program(t, why, error);
 }
 

@@ -8,8 +8,8 @@
 /* {"op":"tool","argv":[program, ...],"files":{name:text}} runs argv[0], found by PATH, in a new
  * folder that holds the files -> {"ok":true,"status":exit status (-1: a signal),"signal":0 or the
  * one that ended it,"output":its standard output,"log":its standard error,"sandbox":[...]}. A
- * program that is missing is PG_ENVIRONMENT, output past 64 MiB PG_RANGE. The caller owns the
- * reply.
+ * program that is missing is PG_ENVIRONMENT, output past 64 MiB PG_RANGE; tool_wait.h has the other
+ * limits. The caller owns the reply.
  *
  * "toolchain":[paths] says that what is compiled is a candidate's, whose host code may run: then
  * the program reads the system's programs and those paths, writes its folder, and is confined as

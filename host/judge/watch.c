@@ -1,48 +1,66 @@
-/* /proc/PID/statm, and the same of its children: a compiler that is a program starts others. */
+/* /proc/PID/status of a process and its descendants, which /proc/PID/task/TID/children tells. */
 #include "watch.h"
 
 #include <glob.h>
 #include <stdio.h>
-#include <unistd.h>
 
-enum { DEPTH_MOST = 16 };
+#include "../available.h"
 
-static void add_process(pg_usage *sum, pid_t pid, int depth);
+typedef struct family {
+  pid_t *members;
+  int count;
+} family;
 
-static void add_own(pg_usage *sum, pid_t pid) {
-  char path[64];
-  unsigned long long resident = 0, shared = 0;
-  snprintf(path, sizeof path, "/proc/%d/statm", (int)pid);
+/* What one thread has started. */
+static void add_children(family *f, const char *list) {
+  int child;
+  FILE *file = fopen(list, "re");
+  while (file && f->count <= PG_PROCESSES_MOST && fscanf(file, "%d", &child) == 1)
+    f->members[f->count++] = child;
+  if (file) fclose(file);
+}
+
+static void add_children_of(family *f, pid_t pid) {
+  char pattern[64];
+  glob_t threads;
+  snprintf(pattern, sizeof pattern, "/proc/%d/task/*/children", (int)pid);
+  if (glob(pattern, GLOB_NOSORT, NULL, &threads) != 0) return;
+  for (size_t i = 0; i < threads.gl_pathc; i++) add_children(f, threads.gl_pathv[i]);
+  globfree(&threads);
+}
+
+int pg_family_of(pid_t pid, pid_t members[PG_PROCESSES_MOST + 1]) {
+  family f = {members, 1};
+  members[0] = pid;
+  for (int i = 0; i < f.count; i++) add_children_of(&f, members[i]);
+  return f.count;
+}
+
+static void add_usage(pg_usage *sum, pid_t pid) {
+  char path[64], line[256];
+  unsigned long long kilobytes;
+  snprintf(path, sizeof path, "/proc/%d/status", (int)pid);
   FILE *file = fopen(path, "re");
   if (!file) return;
-  if (fscanf(file, "%*s %llu %llu", &resident, &shared) == 2 && shared <= resident) {
-    sum->memory += (size_t)(resident - shared) * (size_t)sysconf(_SC_PAGESIZE);
-    sum->processes++;
+  sum->processes++;
+  while (fgets(line, sizeof line, file)) {
+    if (sscanf(line, "RssAnon: %llu", &kilobytes) == 1) sum->memory += (size_t)kilobytes << 10;
+    if (sscanf(line, "RssShmem: %llu", &kilobytes) == 1) sum->shared += (size_t)kilobytes << 10;
   }
   fclose(file);
 }
 
-/* What one thread has started. */
-static void add_children(pg_usage *sum, const char *list, int depth) {
-  int child;
-  FILE *file = fopen(list, "re");
-  while (file && sum->processes <= PG_PROCESSES_MOST && fscanf(file, "%d", &child) == 1)
-    add_process(sum, child, depth + 1);
-  if (file) fclose(file);
-}
-
-static void add_process(pg_usage *sum, pid_t pid, int depth) {
-  char pattern[64];
-  glob_t found;
-  add_own(sum, pid);
-  snprintf(pattern, sizeof pattern, "/proc/%d/task/*/children", (int)pid);
-  if (depth == DEPTH_MOST || glob(pattern, GLOB_NOSORT, NULL, &found) != 0) return;
-  for (size_t i = 0; i < found.gl_pathc; i++) add_children(sum, found.gl_pathv[i], depth);
-  globfree(&found);
-}
-
 pg_usage pg_usage_of(pid_t pid) {
-  pg_usage sum = {0, 0};
-  add_process(&sum, pid, 0);
+  pg_usage sum = {0, 0, 0};
+  pid_t members[PG_PROCESSES_MOST + 1];
+  int count = pg_family_of(pid, members);
+  for (int i = 0; i < count; i++) add_usage(&sum, members[i]);
   return sum;
+}
+
+pg_allowance pg_allowance_of(bool compiler, size_t held) {
+  const size_t due = (size_t)3 << 30;
+  size_t spare = pg_available_memory() / 4 * 3;
+  if (compiler && held + spare >= due) return (pg_allowance){due, false};
+  return (pg_allowance){held + spare, true};
 }

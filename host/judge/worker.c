@@ -20,8 +20,6 @@
 #include <unistd.h>
 
 #include "../home.h"
-
-#include "../available.h"
 #include "sandbox.h"
 #include "tool.h"
 #include "watch.h"
@@ -44,7 +42,9 @@ struct pg_worker {
   bool posted; /* a request is under way, with */
   double deadline_s, deadline;
   pg_error failed;    /* why its post failed; code PG_OK if it did not */
-  size_t memory_most; /* bytes; it is killed above */
+  size_t memory_most; /* bytes, above which it is killed; 0: as the machine allows */
+  bool stopped;       /* killed from here */
+  bool starved;       /* it ended for want of memory on this machine */
   char sandbox[PG_SANDBOX_MAX];
   char cause[CAUSE_MAX];
 };
@@ -77,10 +77,15 @@ static bool wait_for_end(pid_t pid, double seconds) {
   return false;
 }
 
-void pg_worker_stop(pg_worker *w) {
-  if (w->pid <= 0) return;
+static void kill_group(const pg_worker *w) {
   kill(-w->pid, SIGKILL);
   kill(w->pid, SIGKILL); /* in case it has left its group */
+}
+
+void pg_worker_stop(pg_worker *w) {
+  if (w->pid <= 0) return;
+  w->stopped = true;
+  kill_group(w);
 }
 
 /* Kill what is left of the group and reap. `why` NULL: the process ended by itself, or is about to,
@@ -90,7 +95,7 @@ static void end(pg_worker *w, const char *why) {
   int status = 0;
   if (w->pid <= 0) return;
   if (!why && !wait_for_end(w->pid, dying_s)) why = "closed its socket and was killed";
-  pg_worker_stop(w);
+  kill_group(w);
   pid_t n = wait_for_end(w->pid, killed_s) ? waitpid(w->pid, &status, WNOHANG) : 0;
   if (why)
     snprintf(w->cause, CAUSE_MAX, "%s%s", why, n == 0 ? ", and cannot end" : "");
@@ -98,6 +103,8 @@ static void end(pg_worker *w, const char *why) {
     describe_status(w->cause, status);
   else
     snprintf(w->cause, CAUSE_MAX, "ended (its status was taken by somebody else)");
+  /* A signal that nobody here sent, and that no candidate can send. */
+  w->starved = !why && !w->stopped && WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL;
   pg_tool_clean(w->pid);
   close(w->socket);
   w->socket = -1;
@@ -105,9 +112,11 @@ static void end(pg_worker *w, const char *why) {
 }
 
 static pg_code crashed(const pg_worker *w, pg_error *error) {
-  pg_fail(error, PG_CRASHED, "the %s process %s", w->role, w->cause);
-  if (strstr(w->cause, "SIGKILL"))
+  pg_fail(error, w->starved ? PG_ENVIRONMENT : PG_CRASHED, "the %s process %s", w->role, w->cause);
+  if (w->starved && strstr(w->cause, "SIGKILL"))
     pg_hint(error, "nobody here sent that signal: the kernel does when memory runs out");
+  else if (w->starved)
+    pg_hint(error, "this machine has no more memory to give: end other programs, or take less");
   return pg_where(error, "%s", w->role);
 }
 
@@ -163,27 +172,15 @@ static int spawn(pid_t *pid, const char *binary, int socket, const char *role, c
 static pg_code take_hello(pg_worker *w, const char *reply, pg_error *error) {
   json_t *root = json_loads(reply, 0, NULL), *name;
   json_t *list = json_object_get(root, "sandbox");
-  size_t i, used = 0;
+  size_t i;
   pg_code code = PG_OK;
   if (!json_is_true(json_object_get(root, "ok")) || !json_is_array(list))
     code = pg_fail(error, PG_CRASHED, "the %s process greeted with %.200s", w->role, reply);
-  json_array_foreach(list, i, name) {
-    const char *text = json_string_value(name);
-    if (!text || used + strlen(text) + 2 > sizeof w->sandbox) continue;
-    used += (size_t)snprintf(w->sandbox + used, sizeof w->sandbox - used, "%s%s", used ? " " : "",
-                             text);
-  }
+  json_array_foreach(list, i, name) if (json_is_string(name))
+      pg_sandbox_note(w->sandbox, json_string_value(name));
   json_decref(root);
-  if (pg_usage_of(w->pid).processes > 0)
-    snprintf(w->sandbox + used, sizeof w->sandbox - used, "%smemory-watch", used ? " " : "");
+  if (pg_usage_of(w->pid).processes > 0) pg_sandbox_note(w->sandbox, "memory-watch");
   return code;
-}
-
-/* A runner leaves some memory to the machine; no compiler of one kernel needs what a bomb takes. */
-static size_t memory_most(pg_worker_kind kind) {
-  const size_t compiler = (size_t)3 << 30;
-  size_t most = pg_available_memory() / 4 * 3;
-  return kind == PG_KIND_COMPILER && most > compiler ? compiler : most;
 }
 
 static pg_code start(pg_worker *w, pg_error *error) {
@@ -221,7 +218,6 @@ pg_code pg_worker_spawn(const char *role, pg_worker **out, pg_error *error) {
   if (!w) return pg_fail(error, PG_MEMORY, "no memory for a worker");
   snprintf(w->role, sizeof w->role, "%s", role);
   w->socket = -1;
-  w->memory_most = memory_most(pg_worker_kind_of(role));
   pg_code code = start(w, error);
   if (code)
     pg_worker_free(w);
@@ -264,23 +260,29 @@ static pg_code post(pg_worker *w, const char *request, int pass, double deadline
   return PG_OK;
 }
 
-/* Wait for the reply or the deadline, with an eye on what it takes; false when the worker was
- * killed for it. */
-static bool within_limits(pg_worker *w) {
+/* What it holds, and may hold; a compiler shares nothing with the judge. */
+static bool too_large(pg_worker *w, pg_allowance *most) {
+  bool compiler = pg_worker_kind_of(w->role) == PG_KIND_COMPILER;
+  pg_usage used = pg_usage_of(w->pid);
+  size_t held = used.memory + (compiler ? used.shared : 0);
   char why[CAUSE_MAX];
+  if (most->memory == 0) *most = pg_allowance_of(compiler, held);
+  if (held <= most->memory) return false;
+  snprintf(why, sizeof why, "was killed: it used %.3g GiB of memory, and may have %.3g GiB",
+           (double)held / 0x1p30, (double)most->memory / 0x1p30);
+  end(w, why);
+  w->starved = most->scarce;
+  return true;
+}
+
+/* Wait for the reply or the deadline, with an eye on what it takes; false when the worker was
+ * killed for it. What the machine can give is asked anew each time: a spare may have started when
+ * others had it all. */
+static bool within_limits(pg_worker *w) {
+  pg_allowance most = {w->memory_most, false};
   for (double now = pg_now(); now < w->deadline; now = pg_now()) {
     if (pg_wire_readable(w->socket, fmin(w->deadline, now + watch_s))) return true;
-    pg_usage used = pg_usage_of(w->pid);
-    if (used.memory > w->memory_most)
-      snprintf(why, sizeof why, "was killed: it used %.3g GiB of memory, and may have %.3g GiB",
-               (double)used.memory / 0x1p30, (double)w->memory_most / 0x1p30);
-    else if (used.processes > PG_PROCESSES_MOST)
-      snprintf(why, sizeof why, "was killed: it had started more than %d processes",
-               PG_PROCESSES_MOST);
-    else
-      continue;
-    end(w, why);
-    return false;
+    if (too_large(w, &most)) return false;
   }
   return true;
 }

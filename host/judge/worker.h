@@ -18,8 +18,9 @@ typedef struct pg_worker pg_worker;
 pg_code pg_worker_spawn(const char *role, pg_worker **out, pg_error *error);
 /* Send one request (JSON), wait for its reply (JSON, malloc'ed, the caller frees). PG_TIMEOUT: the
  * deadline passed and the worker was killed; PG_CRASHED: it died (the message says by which signal
- * or status), now or before. PG_RANGE: a deadline that is no positive number, or a request that is
- * too long. */
+ * or status), now or before; PG_ENVIRONMENT: it died as this machine has no more memory, by the
+ * kernel or by the limit below. PG_RANGE: a deadline that is no positive number, or a request that
+ * is too long. */
 pg_code pg_worker_call(pg_worker *worker, const char *request, double deadline_s, char **reply,
                        pg_error *error);
 /* The two halves of a call, so that several workers work at a time: the deadline runs from the
@@ -35,7 +36,8 @@ void *pg_worker_memory(pg_worker *worker, size_t *bytes);
 pg_shared *pg_worker_shared(pg_worker *worker);
 /* Bytes that the process and what it starts may hold while a reply is waited for; above, it is
  * killed (PG_CRASHED says so). Without a call: 3 GiB for a compiler, for others three quarters of
- * what was available when it started. */
+ * what is available; where that is less than 3 GiB for a compiler, and always for others, the
+ * machine is to blame. */
 void pg_worker_limit_memory(pg_worker *worker, size_t bytes);
 /* Process id; 0 once it has ended. */
 int pg_worker_pid(const pg_worker *worker);

@@ -13,12 +13,17 @@ Builds.__index = Builds
 
 local builds = {}
 
+local CANDIDATE_S = 60 -- a stranger's source that takes longer is a bomb, unless the user says more
+
 --- @tparam string arch "compute_90"
 -- @tparam function progress called with a text
--- @tparam[opt] boolean trust compile candidates in languages whose compilers run code of theirs,
---   also where this kernel cannot confine that
-function builds.new(arch, progress, trust)
-  return setmetatable({ arch = arch, progress = progress, trust = trust, done = {} }, Builds)
+-- @tparam[opt] table how {trust = compile candidates in languages whose compilers run code of
+--   theirs, also where this kernel cannot confine that; timeout = seconds that a candidate may take
+--   if that is more than a minute}
+function builds.new(arch, progress, how)
+  how = how or {}
+  return setmetatable({ arch = arch, progress = progress, trust = how.trust,
+    limit_s = math.max(CANDIDATE_S, how.timeout or 0), done = {} }, Builds)
 end
 
 local function key_of(request, arch)
@@ -37,7 +42,7 @@ end
 
 -- What the arm compiles. A source that cannot be read is the candidate's fault, not the end of the
 -- run.
-local function prepare(arm, arch, trust)
+local function prepare(self, arm)
   arm.request, arm.key, arm.source_sha = nil, nil, nil
   if arm.impl.broken then
     arm.failure = verdict.of_plan(arm.impl.broken, "compile_error")
@@ -54,9 +59,10 @@ local function prepare(arm, arch, trust)
   end
   if not ok then errors.again(request, arm.impl.where) end
   arm.request = request
-  request.foreign = arm.impl.foreign and not trust
+  request.foreign = arm.impl.foreign and not self.trust
+  request.limit_s = request.foreign and self.limit_s or nil
   arm.source_sha = core.sha256(request.source)
-  arm.key = key_of(request, arch)
+  arm.key = key_of(request, self.arch)
 end
 
 -- Start what is new among arms[first..last]. @treturn table list of builds under way
@@ -64,7 +70,7 @@ function Builds:start(arms, first, last)
   local started = {}
   for i = first, last do
     local arm = arms[i]
-    prepare(arm, self.arch, self.trust)
+    prepare(self, arm)
     if arm.key and not self.done[arm.key] then
       self.progress("compiling " .. arm.impl.shown)
       self.done[arm.key] = { job = compile.start(arm.request, self.arch, self.spare,

@@ -10,7 +10,6 @@ local worker = require "perigee.worker"
 local compile = {}
 
 local DEADLINE_S = 120
-local CANDIDATE_S = 60 -- a stranger's source that takes longer is a bomb
 
 --- The architecture that the simulator presents, and the guess before a GPU has been asked.
 compile.DEFAULT_ARCH = "compute_90"
@@ -112,10 +111,6 @@ function compile.spare()
   return spare
 end
 
-local function deadline_of(request)
-  return request.foreign and CANDIDATE_S or DEADLINE_S
-end
-
 -- A spare that did not survive is no loss.
 local function compiler(spare)
   if spare and spare:take() then return spare end
@@ -137,11 +132,12 @@ local function start_tool(job, tool, progress)
   end
   request.trust = not job.request.foreign
   job.worker, job.tool, job.since = worker.start("compiler"), tool, core.now()
-  job.worker:post(request, deadline_of(job.request))
+  job.worker:post(request, job.request.limit_s or DEADLINE_S)
   return job
 end
 
---- Start compiling. @tparam table request what impl.request returned
+--- Start compiling.
+-- @tparam table request what impl.request returned, and limit_s = seconds it may take (120)
 -- @tparam[opt] string arch "compute_90"
 -- @tparam[opt] table spare what `spare` returned
 -- @tparam[opt] function progress called with a text before something long
@@ -160,11 +156,15 @@ function compile.start(request, arch, spare, progress)
     arch = job.arch, reach = core.json_array { request.root },
     options = core.json_array(table.move(request.options, 1, #request.options, 1, {})),
     expressions = core.json_array(table.move(request.expressions, 1, #request.expressions, 1, {})),
-  }, deadline_of(request))
+  }, request.limit_s or DEADLINE_S)
   return job
 end
 
-local function failure(e)
+local function failure(e, request)
+  if e.code == "timeout" then
+    e.hint = ("a compilation may take %g s; --timeout S gives it S seconds"):format(
+      request.limit_s or DEADLINE_S)
+  end
   if e.code == "timeout" or e.code == "crashed" then
     return { code = "compile_error", message = e.message, hint = e.hint, where = e.where }
   end
@@ -205,7 +205,7 @@ function compile.finish(job)
     job.result = committed(job.request, job.arch)
     if job.result then return job.result end
   end
-  return nil, failure(e)
+  return nil, failure(e, job.request)
 end
 
 --- Triton's argument map at the head of a PTX text: kernel -> {args, num_warps, shared, grid}; nil

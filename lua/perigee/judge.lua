@@ -59,7 +59,7 @@ function judge.session(how)
     progress = how.progress or function() end,
     method = how.method, lines = how.lines, dump = how.dump, cases = {},
   }, Session)
-  self.builds = builds.new(compile.DEFAULT_ARCH, self.progress, how.trust)
+  self.builds = builds.new(compile.DEFAULT_ARCH, self.progress, how)
   self.sim = self.spec:match("^sim") ~= nil
   self.purpose = self.sim and "sim" or "default"
   math.randomseed(judge.fresh_seed())

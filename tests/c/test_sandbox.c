@@ -235,6 +235,62 @@ static int raise_limit(void) {
   return result(prlimit(0, RLIMIT_CORE, &any, NULL));
 }
 
+/* The judge is this process's parent: pinned, put behind or made urgent it would hand that on. */
+static int pin_judge(void) {
+  cpu_set_t cpus;
+  sched_getaffinity(0, sizeof cpus, &cpus);
+  return result(sched_setaffinity(judge, sizeof cpus, &cpus));
+}
+
+static int reschedule_judge(void) {
+  const struct sched_param any = {0};
+  return result(sched_setscheduler(judge, SCHED_BATCH, &any));
+}
+
+static int reschedule_judge_by_attributes(void) {
+  uint64_t attributes[6] = {sizeof attributes};
+  return result(syscall(SYS_sched_setattr, judge, attributes, 0));
+}
+
+static int slow_judge(void) {
+  return result(setpriority(PRIO_PROCESS, (id_t)judge, 19));
+}
+
+static int slow_user(void) {
+  return result(setpriority(PRIO_USER, 0, 19));
+}
+
+static int delay_judge(void) {
+  return result(syscall(SYS_ioprio_set, 1, judge, 3 << 13));
+}
+
+static int move_judge(void) {
+  return result(syscall(SYS_move_pages, judge, 0, NULL, NULL, NULL, 0));
+}
+
+static int own_descriptor_by(int (*give)(int fd)) {
+  int ends[2];
+  if (pipe(ends) < 0) return errno;
+  return result(give(ends[0]));
+}
+
+static int give_to_judge(int fd) {
+  return fcntl(fd, F_SETOWN, judge);
+}
+
+static int give_to_judge_anew(int fd) {
+  const struct f_owner_ex owner = {F_OWNER_PID, judge};
+  return fcntl(fd, F_SETOWN_EX, &owner);
+}
+
+static int signal_by_descriptor(void) {
+  return own_descriptor_by(give_to_judge);
+}
+
+static int signal_by_descriptor_anew(void) {
+  return own_descriptor_by(give_to_judge_anew);
+}
+
 static int mount_it(void) {
   return raw(SYS_mount);
 }
@@ -264,10 +320,35 @@ static int share_memory_for_good(void) {
 }
 
 static int (*const call_attempts[])(void) = {
-    open_socket,   open_local_socket,   connect_anywhere, trace_judge,   read_judge,
-    kill_judge,    kill_everybody,      leave_group,      leave_session, outlive_judge,
-    new_namespace, change_mode,         raise_limit,      mount_it,      load_bpf,
-    open_events,   fault_in_user_space, use_keys,         use_ring,      share_memory_for_good,
+    open_socket,
+    open_local_socket,
+    connect_anywhere,
+    trace_judge,
+    read_judge,
+    kill_judge,
+    kill_everybody,
+    leave_group,
+    leave_session,
+    outlive_judge,
+    new_namespace,
+    change_mode,
+    raise_limit,
+    mount_it,
+    load_bpf,
+    open_events,
+    fault_in_user_space,
+    use_keys,
+    use_ring,
+    share_memory_for_good,
+    pin_judge,
+    reschedule_judge,
+    reschedule_judge_by_attributes,
+    slow_judge,
+    slow_user,
+    delay_judge,
+    move_judge,
+    signal_by_descriptor,
+    signal_by_descriptor_anew,
 };
 
 static void no_call_reaches_other_processes_the_network_or_the_kernel(void **state) {
@@ -343,7 +424,7 @@ static int reach_listener_unfiltered(void) {
   char names[PG_SANDBOX_MAX] = "";
   prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
   pg_landlock_begin(&l);
-  if (!pg_landlock_enforce(&l, names, sizeof names)) return -1;
+  if (!pg_landlock_enforce(&l, names)) return -1;
   return reach_listener();
 }
 
@@ -407,8 +488,36 @@ static int end_itself(void) {
 
 static int take_memory(void) {
   char *bytes = mmap(NULL, 1 << 20, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  return bytes == MAP_FAILED ? errno : 0;
+}
+
+static int take_unmapped_memory(void) {
   int fd = memfd_create("perigee", MFD_CLOEXEC);
-  return bytes == MAP_FAILED || fd < 0 || ftruncate(fd, 4096) < 0 ? errno : 0;
+  return fd < 0 || ftruncate(fd, 4096) < 0 ? errno : 0;
+}
+
+static int share_memory(void) {
+  char *bytes = mmap(NULL, 1 << 20, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  return bytes == MAP_FAILED ? errno : 0;
+}
+
+/* Pages that no process has mapped are in no count: 256 MB a file, a thousand files a process. */
+static void a_program_has_no_memory_that_is_not_seen(void **state) {
+  (void)state;
+  if (!holds(PROGRAM, "seccomp")) skip();
+  assert_int_equal(outcome(PROGRAM, take_unmapped_memory), EPERM);
+  assert_int_equal(outcome(PROGRAM, share_memory), EPERM);
+  for (int kind = 0; kind < PROGRAM; kind++) {
+    assert_int_equal(outcome(kind, take_unmapped_memory), 0);
+    assert_int_equal(outcome(kind, share_memory), 0);
+  }
+}
+
+static int schedule_itself(void) {
+  cpu_set_t cpus;
+  int e = result(sched_getaffinity(0, sizeof cpus, &cpus));
+  if (!e) e = result(sched_setaffinity(0, sizeof cpus, &cpus));
+  return e ? e : result(setpriority(PRIO_PROCESS, 0, 1));
 }
 
 static int use_nothing_device(void) {
@@ -433,6 +542,7 @@ static void what_a_worker_needs_still_works(void **state) {
   for (int kind = 0; kind < KINDS; kind++) {
     assert_int_equal(outcome(kind, start_thread), 0);
     assert_int_equal(outcome(kind, take_memory), 0);
+    assert_int_equal(outcome(kind, schedule_itself), 0);
     assert_int_equal(outcome(kind, use_nothing_device), 0);
     assert_int_equal(outcome(kind, look_at_itself), 0);
     assert_int_equal(outcome(kind, talk_to_itself), 0);
@@ -569,6 +679,7 @@ int main(void) {
       cmocka_unit_test(sockets_without_a_file_are_out_of_reach),
       cmocka_unit_test(no_signal_leaves_a_program_that_landlock_does_not_scope),
       cmocka_unit_test(what_a_worker_needs_still_works),
+      cmocka_unit_test(a_program_has_no_memory_that_is_not_seen),
       cmocka_unit_test(a_compiler_reads_its_headers_and_a_program_writes_its_folder),
       cmocka_unit_test(a_cache_is_added_to_but_not_read),
       cmocka_unit_test(a_name_stands_for_what_holds),

@@ -3,6 +3,7 @@
 local lu = require "luaunit"
 local core = require "perigee.core"
 local pg = require "perigee"
+local builds = require "perigee.builds"
 local compile = require "perigee.compile"
 local errors = require "perigee.errors"
 local files = require "perigee.files"
@@ -177,6 +178,28 @@ function TestTriton.test_an_untyped_kernel_says_what_is_missing()
   lu.assertNil(built)
   if e.code == "environment" then return here_or_hint(nil, e, "triton") end
   lu.assertStrContains(e.message, "annotate the parameters")
+end
+
+TestLimits = {}
+
+-- 2^28 instances of a template keep any compiler busy.
+function TestLimits.test_a_source_that_compiles_too_long_says_how_to_wait()
+  if not core.compiler_info() then lu.skip "no NVRTC on this machine" end
+  local asked = request(write("long.cu", "template <int N, int P> struct bomb { static const int "
+    .. "value = bomb<N - 1, 2 * P>::value + bomb<N - 1, 2 * P + 1>::value; };\n"
+    .. "template <int P> struct bomb<0, P> { static const int value = 1; };\n"
+    .. "__global__ void k(int* y) { y[0] = bomb<28, 1>::value; }\n"))
+  asked.limit_s = 0.5
+  local built, e = compile.finish(compile.start(asked, "compute_80"))
+  lu.assertNil(built)
+  lu.assertEquals(e.code, "compile_error")
+  lu.assertStrContains(e.message, "0.5 s")
+  lu.assertStrContains(e.hint, "--timeout")
+end
+
+function TestLimits.test_a_candidate_has_a_minute_or_what_the_user_allows()
+  local function limit(how) return builds.new("compute_80", print, how).limit_s end
+  lu.assertEquals({ limit(), limit { timeout = 20 }, limit { timeout = 90 } }, { 60, 60, 90 })
 end
 
 TestLanguages = {}

@@ -7,9 +7,9 @@ top=$(mktemp -d)
 trap 'rm -rf "$top"' EXIT
 export PERIGEE_CACHE=off PERIGEE_PYTHON=$top/python
 echo "the answer is 42" >"$top/secret"
-touch "$top/mine.py"
 
-# In place of Python with Triton: what a candidate could try at import.
+# In place of Python with Triton: what a candidate could try at import. The judge's id is a line of the source, which
+# this shell writes and then becomes the judge.
 cat >"$top/python" <<END
 #!/bin/bash
 case \$1 in -c) printf '3.0.0\n' && exit ;; esac
@@ -21,8 +21,15 @@ try password cat /etc/passwd
 try write touch $top/new
 try tmp mktemp
 try home ls ~
+judge=\$(tail -n 1 mine.py)
 try kill kill -0 \$PPID
-try judge kill -0 1
+try judge kill -0 "\${judge#\#}"
+try judge-memory cat "/proc/\${judge#\#}/environ"
+try pin taskset -p 1 "\${judge#\#}"
+try renice renice -n 19 -p "\${judge#\#}"
+try reschedule chrt -b -p 0 "\${judge#\#}"
+try ionice ionice -c 3 -p "\${judge#\#}"
+try pin-itself taskset -p ffff \$\$
 try session setsid true
 try namespace unshare -r true
 try network bash -c ': </dev/tcp/127.0.0.1/9'
@@ -32,7 +39,9 @@ END
 chmod +x "$top/python"
 
 log_of() { # ARGUMENTS: what a check of mine.py printed
-  "$perigee" check vector/saxpy "$top/mine.py" --device sim "$@" 2>&1
+  # shellcheck disable=SC2016
+  bash -c 'echo "#$$" >"$1/mine.py" && exec "$2" check vector/saxpy "$1/mine.py" --device sim "${@:3}"' \
+    - "$top" "$perigee" "$@" 2>&1
   echo "status $?"
 }
 held() { # NAME: 1 when runners here get this restriction
@@ -46,7 +55,8 @@ if [[ $(held landlock)$(held seccomp) == 11 ]]; then
   log=$(log_of)
   check "a compiler that fails is a compile error" "$log" "*mine.py: compile_error*status 1"
   for name in own-file program; do check "it may use: $name" "$log" "*$name done*"; done
-  for name in secret password write tmp home kill judge session namespace network environment; do
+  for name in secret password write tmp home kill judge judge-memory pin renice reschedule ionice session namespace \
+    network environment; do
     check "it may not reach: $name" "$log" "*$name denied*"
   done
   check "and nothing was written" "$(ls "$top")" $'mine.py\npython\nsecret'
@@ -57,7 +67,9 @@ fi
 
 export PERIGEE_SANDBOX=off
 check "what cannot be confined is not run" "$(log_of)" "*mine.py: environment*cannot confine it*--trust*status 3"
-check "but with --trust" "$(log_of --trust)" "*mine.py: compile_error*status 1"
+log=$(log_of --trust)
+check "but with --trust" "$log" "*mine.py: compile_error*status 1"
+for name in judge pin renice; do check "and there it could: $name" "$log" "*$name done*"; done
 unset PERIGEE_SANDBOX
 
 # ---- files that a compiler is asked to include ----

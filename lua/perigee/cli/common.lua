@@ -47,8 +47,7 @@ function common.evaluation(parser, budget)
     :argname("NAME=VALUE"):count("*")
   parser:option("--seed",
     "base seed (default: a fresh one, said in the record)"):argname("N"):convert(common.seed)
-  parser:option("--timeout", "seconds a kernel may run"):argname("S"):default("20")
-    :convert(common.positive("--timeout"))
+  common.timeout(parser)
   parser:option("--budget", "seconds of timing for each implementation"):argname("S")
     :default(budget):convert(common.positive("--budget"))
   parser:option("--method", "how to time (default: as the task says)")
@@ -56,6 +55,12 @@ function common.evaluation(parser, budget)
   parser:option("--dump", "write inputs, outputs and expected values of failing cases as .npy")
     :argname("FOLDER")
   parser:flag("--json", "one JSON object a line on standard output")
+end
+
+--- The limit of commands that run kernels.
+function common.timeout(parser)
+  parser:option("--timeout", "seconds a kernel may run, and, above 60, a candidate may compile")
+    :argname("S"):default("20"):convert(common.positive("--timeout"))
 end
 
 --- The option of commands that compile candidates.
