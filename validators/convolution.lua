@@ -8,7 +8,7 @@
 -- The tolerance: an element is a sum of 9 c products for c input channels; rounding errors are
 -- independent, so it ends within k = 4 sqrt(9 c) units of 2 |y| + s, where s is what terms of
 -- random sign give, the root of the sum of their squares; and a sum of elements within the root of
--- the sum of the squares of that. Transforms as of Winograd's method stay within it for small tiles.
+-- the sum of the squares of that. Transforms as Winograd's stay within it for small tiles.
 local pg = require "perigee"
 local reference = require "conv.reference"
 

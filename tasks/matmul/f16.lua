@@ -21,8 +21,8 @@ return pg.task {
 c = a b for matrices of half-precision numbers, with sums in single precision.
 
 a has m rows and k columns, b has k rows and n columns, c has m rows and n columns of numbers in
-single precision; all are stored row by row: c[i n + j] is the sum over l of a[i k + l] b[l n + j]. The
-elements of a and b are drawn from [-1, 1), in some checks from elsewhere. Products are exact in
+single precision; all are stored row by row: c[i n + j] is the sum over l of a[i k + l] b[l n + j].
+The elements of a and b are drawn from [-1, 1), in some checks from elsewhere. Products are exact in
 single precision and sums must be kept in it, in any order; what tensor cores cut off is allowed. At
 the default size arithmetic is the limit: 2 m n k operations.]],
   params = {

@@ -9,10 +9,10 @@ return pg.task {
 y = a x for a sparse square matrix in compressed rows and a vector, in single precision.
 
 The elements of row i are value[first[i]] ... value[first[i + 1] - 1], in the columns column[...]
-of the same places, in ascending order: y[i] is the sum of value[k] x[column[k]]. A row without elements
-gives 0. Matrix even: rows of no to 2 mean elements, anywhere. Matrix power: row lengths by a power
-law, with few very long rows. Matrix band: as even, near the diagonal. Every element of the matrix
-must be read, 8 bytes each, and the vectors moved.]==],
+of the same places, in ascending order: y[i] is the sum of value[k] x[column[k]]. A row without
+elements gives 0. Matrix even: rows of no to 2 mean elements, anywhere. Matrix power: row lengths by
+a power law, with few very long rows. Matrix band: as even, near the diagonal. Every element of the
+matrix must be read, 8 bytes each, and the vectors moved.]==],
   params = {
     matrix = {
       default = "even", check = { "even", "band", "power", "even", "power", "power" }, sim = "even",

@@ -1,0 +1,72 @@
+--- fft/c2c: many Fourier transforms of complex numbers.
+
+local pg = require "perigee"
+local own = require "fft.reference"
+
+local MOST = 13 -- log2 of the longest transform
+
+-- One launch a pass; the last one writes y, those before take turns between y and scratch.
+local function stage_steps(p)
+  local steps, n = {}, 1 << p.log2n
+  for pass = 1, p.log2n do
+    local to = (p.log2n - pass) % 2 == 0 and "y" or "other"
+    local from = pass == 1 and "x" or to == "y" and "other" or "y"
+    steps[pass] = {
+      kernel = "fft_pass", grid = (p.batch * (n >> 1) + 255) // 256, block = 256,
+      args = { from, to, "n", "batch", 1 << pass - 1 },
+    }
+  end
+  return steps[1] and steps or { { copy = { "y", "x" } } }
+end
+
+return pg.task {
+  name = "fft/c2c",
+  doc = [==[
+Fourier transforms of a batch of rows of n = 2^log2n complex numbers in single precision.
+
+A row of x is n complex numbers, real and imaginary part beside each other. For each row,
+y[k] = sum over j of x[j] exp(-2 pi i j k / n), in the same layout, for k from 0 to n - 1: forward,
+not scaled. The parts are drawn from [-1, 1). Everything is read and written once at least: 16 bytes
+a complex number, in one pass over memory if a transform fits into a multiprocessor.]==],
+  params = {
+    log2n = {
+      default = 12, check = { 0, 1, 3, 6, 10, 11, 4, 12, MOST }, sim = 8, min = 0, max = MOST,
+      doc = "log2 of the length of a transform",
+    },
+    batch = {
+      default = 4096, check = { 5, 1, 33, 7, 3, 2, 200, 2, 1 }, sim = 9, min = 1,
+      max = "2^28 >> log2n", doc = "transforms",
+    },
+  },
+  inputs = function(p, rng)
+    local between = { dist = "uniform", low = -1, high = 1 }
+    return { x = rng:array("f32", { p.batch, 2 << p.log2n }, between) }
+  end,
+  families = { "tiny", "huge", "zeros", "equal", "alternating", "sorted" },
+  outputs = function(p) return { y = pg.spec("f32", { p.batch, 2 << p.log2n }) } end,
+  kernel = "void fft(const float* x, float* y, int n, int batch)",
+  args = function(p) return { n = 1 << p.log2n } end,
+  launch = function(p)
+    return { grid = p.batch, block = math.max(32, math.min(256, 1 << p.log2n)) }
+  end,
+  reference = function(p, io)
+    local fft = require "perigee.lib.fft"
+    if not fft.available() then return { y = own.forward(io.x, 1 << p.log2n) } end
+    return { y = fft.forward(io.x:cast("f64"):reshape { p.batch, 1 << p.log2n, 2 }) }
+  end,
+  -- A pass adds to each number a product with a root of unity, itself rounded: four roundings.
+  validate = {
+    "close", norm = "row", ops = function(p) return 4 * p.log2n + 1 end,
+  },
+  work = function(p)
+    local count = p.batch << p.log2n
+    return { bytes = 16 * count, flops = 5 * p.log2n * count, items = count }
+  end,
+  impls = {
+    naive = {
+      "cuda", "kernels/fft/stages.cu", doc = "a launch for each factor of two",
+      launch = stage_steps,
+      scratch = function(p) return { other = { dtype = "f32", n = 2 * p.batch << p.log2n } } end,
+    },
+  },
+}
