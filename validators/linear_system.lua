@@ -52,7 +52,7 @@ return function(ctx)
   local rows = root(pg.product(a * a, ones(n, 1))):reshape { n, 1 }
   local columns = root(pg.product(ones(1, n), x * x)):reshape { 1, x.shape[2] }
   for j = 0, columns.count - 1 do -- what is not finite must not widen the tolerance
-    if not (columns[j] < math.huge) then columns[j] = 0 end
+    columns[j] = columns[j] < math.huge and columns[j] or 0
   end
   local size = (8 + 8 * math.sqrt(n)) * (UNIT[x.dtype] or UNIT.f32) * (o.slack or 1)
   return ctx:result { ctx:compare({ name = "a " .. name, want = b:cast("f64"),
