@@ -484,8 +484,7 @@ static void sphere_part(lua_State *L, const tsdf_model *model, const tsdf_volume
   lua_pop(L, 1);
 }
 
-static void sums_part(lua_State *L, const tsdf_model *model, tsdf_volume *volume,
-                      tsdf_report *report) {
+static void sums_part(lua_State *L, tsdf_model *model, tsdf_volume *volume, tsdf_report *report) {
   static const char *const names[TSDF_SUMS] = {"tsdf", "weight", "r", "g", "b"};
   tsdf_sum_facts facts = {0};
   pg_error error = {0};
@@ -496,8 +495,9 @@ static void sums_part(lua_State *L, const tsdf_model *model, tsdf_volume *volume
   int32_t *places = lua_newuserdatauv(L, (model->map.count + 1) * sizeof *places, 0);
   lua_insert(L, -2); /* under the facts */
   tsdf_places(model, volume, places);
-  if (tsdf_verify_sums(model, volume, places, number_field(L, 2, "weight_cap"), report, &facts,
-                       &error))
+  const double weight_cap = number_field(L, 2, "weight_cap");
+  tsdf_bounds_keep(model, weight_cap > 0);
+  if (tsdf_verify_sums(model, volume, places, weight_cap, report, &facts, &error))
     pg_lua_raise(L, &error);
   set_integer(L, "voxels", facts.voxels);
   set_number(L, "rejected", facts.rejected);
@@ -510,7 +510,7 @@ static void sums_part(lua_State *L, const tsdf_model *model, tsdf_volume *volume
  * {{name, ok, detail}...}, facts}. Judges the table when coord is given; the sums when tsdf is and
  * the table was right. */
 static int model_verify(lua_State *L) {
-  const tsdf_model *model = check_model(L);
+  tsdf_model *model = check_model(L);
   luaL_checktype(L, 2, LUA_TTABLE);
   lua_settop(L, 2);
   tsdf_report report = {.ok = true};

@@ -2,6 +2,7 @@
  * so the result does not depend on the number of threads. */
 #include "model.h"
 
+#include "bounds.h"
 #include "fail.h"
 
 #include <math.h>
@@ -256,6 +257,7 @@ void tsdf_model_free(tsdf_model *model) {
   free(model->blocks);
   free(model->first);
   free(model->records);
+  tsdf_bounds_free(model->bounds);
   *model = (tsdf_model){0};
 }
 

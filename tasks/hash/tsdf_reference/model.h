@@ -46,6 +46,7 @@ typedef struct tsdf_model {
   uint32_t *first, *records;
   uint64_t samples, optional_samples; /* of the plain walk; of any that may fall either way */
   uint32_t initial_blocks, certain_blocks, nominal_blocks;
+  struct tsdf_bounds *bounds; /* of the sums, once they are kept: bounds.h */
 } tsdf_model;
 
 /* Errors: PG_RANGE (a point at the camera, not finite, or too far for the keys; too many samples),

@@ -10,25 +10,26 @@ typedef struct surface {
   const int32_t *places;
 } surface;
 
-/* The mean signed distance of a voxel in units of trunc; NAN where nothing was added. */
-static double field(const surface *s, const int32_t voxel[3]) {
-  int32_t at[3];
-  tsdf_block_of(voxel, at);
-  const uint32_t block = tsdf_keymap_find(&s->model->map, tsdf_key(at));
-  if (block == UINT32_MAX || s->places[block] < 0) return NAN;
-  const size_t i = (size_t)s->places[block] * TSDF_BLOCK_VOXELS + tsdf_local(voxel);
+/* The mean signed distance of a voxel in units of trunc; NAN where nothing was added, or in a block
+ * that has no place. */
+static double field(const surface *s, int32_t place, int local) {
+  if (place < 0) return NAN;
+  const size_t i = (size_t)place * TSDF_BLOCK_VOXELS + (size_t)local;
   const double weight = s->volume->sums[1][i];
   return weight > 0 ? s->volume->sums[0][i] / weight : NAN;
 }
 
-/* How far the crossing between a voxel and its neighbour along `axis` is from the sphere, in
- * voxels; NAN when the field does not change its sign there. */
-static double crossing(const surface *s, const int32_t voxel[3], int axis, double here,
-                       const double centre[3], double radius) {
-  int32_t next[3] = {voxel[0], voxel[1], voxel[2]};
-  ++next[axis];
-  const double there = field(s, next);
-  if (isnan(there) || (here < 0) == (there < 0)) return NAN;
+/* The place of the next block along `axis`; -1: none. */
+static int32_t place_after(const surface *s, const tsdf_block *block, int axis) {
+  int32_t at[3] = {block->at[0], block->at[1], block->at[2]};
+  ++at[axis];
+  const uint32_t number = tsdf_keymap_find(&s->model->map, tsdf_key(at));
+  return number == UINT32_MAX ? -1 : s->places[number];
+}
+
+/* How far the zero between a voxel and its neighbour along `axis` is from the sphere, in voxels. */
+static double distance_of(const surface *s, const int32_t voxel[3], int axis, double here,
+                          double there, const double centre[3], double radius) {
   const double size = s->model->in.view.voxel;
   double square = 0;
   for (int a = 0; a < 3; ++a) {
@@ -39,16 +40,22 @@ static double crossing(const surface *s, const int32_t voxel[3], int axis, doubl
   return fabs(sqrt(square) - radius) / size;
 }
 
-static void block_crossings(const surface *s, const tsdf_block *block, const double centre[3],
+static void block_crossings(const surface *s, uint32_t number, const double centre[3],
                             double radius, double *worst, uint64_t *count) {
-  for (int32_t i = 0; i < TSDF_BLOCK_VOXELS; ++i) {
+  const tsdf_block *block = &s->model->blocks[number];
+  const int32_t place = s->places[number];
+  const int32_t after[3] = {place_after(s, block, 0), place_after(s, block, 1),
+                            place_after(s, block, 2)};
+  for (int i = 0; i < TSDF_BLOCK_VOXELS; ++i) {
     const int32_t voxel[3] = {block->at[0] * 8 + (i & 7), block->at[1] * 8 + (i >> 3 & 7),
                               block->at[2] * 8 + (i >> 6)};
-    const double here = field(s, voxel);
+    const double here = field(s, place, i);
     for (int axis = 0; axis < 3 && !isnan(here); ++axis) {
-      const double off = crossing(s, voxel, axis, here, centre, radius);
-      if (isnan(off)) continue;
-      *worst = fmax(*worst, off);
+      const int step = 1 << 3 * axis, last = 7 * step;
+      const bool leaves = (i & last) == last;
+      const double there = field(s, leaves ? after[axis] : place, leaves ? i - last : i + step);
+      if (isnan(there) || (here < 0) == (there < 0)) continue; /* no crossing */
+      *worst = fmax(*worst, distance_of(s, voxel, axis, here, there, centre, radius));
       ++*count;
     }
   }
@@ -64,7 +71,7 @@ void tsdf_verify_sphere(const tsdf_model *model, const tsdf_volume *volume, cons
 #pragma omp parallel for schedule(dynamic, 16) reduction(max : largest) reduction(+ : count)
 #endif
   for (uint32_t b = 0; b < model->map.count; ++b)
-    if (places[b] >= 0) block_crossings(&s, &model->blocks[b], centre, radius, &largest, &count);
+    if (places[b] >= 0) block_crossings(&s, b, centre, radius, &largest, &count);
   *worst = largest;
   *crossings = count;
   if (count == 0)

@@ -3,9 +3,10 @@
 #ifndef TSDF_VERIFY_H
 #define TSDF_VERIFY_H
 
+#include "bounds.h"
 #include "model.h"
 
-enum { TSDF_CHECKS_MAX = 16, TSDF_DETAIL_MAX = 320, TSDF_SUMS = 5 };
+enum { TSDF_CHECKS_MAX = 16, TSDF_DETAIL_MAX = 320 };
 
 typedef struct tsdf_check {
   const char *name; /* a constant */
