@@ -67,8 +67,10 @@ function tsdf.params()
       default = "given", choices = { "given", "morton", "shuffled" },
       doc = "of the points in memory: as the scene gives them, along a Morton curve, at random",
     },
-    voxel = { default = 0.01, min = 1e-5, max = 100.0, doc = "edge of a voxel, metres" },
-    trunc = { default = 4.0, min = 0.5, max = 64.0, doc = "truncation distance, voxels" },
+    voxel = { default = 0.01, sim = 0.01, check = { 0.01, 0.0125, 0.008, 0.01 }, min = 1e-5,
+      max = 100.0, doc = "edge of a voxel, metres" },
+    trunc = { default = 4.0, sim = 4.0, check = { 4.0, 2.0, 4.5, 4.0 }, min = 0.5, max = 64.0,
+      doc = "truncation distance, voxels" },
     capacity = {
       default = 16384, sim = 1024, check = { 1024, 64, 512, 20 }, min = 1, max = 1 << 20,
       doc = "blocks in the pool",
@@ -80,16 +82,25 @@ function tsdf.params()
     threads = { default = 256, choices = { 32, 64, 128, 256, 512, 1024 },
       doc = "in a thread block" },
     weight_cap = {
-      default = 0.0, min = 0.0, max = 1e6,
+      default = 0.0, sim = 0.0, check = { 0.0, 0.0, 6.0, 0.0 }, min = 0.0, max = 1e6,
       doc = "a voxel whose weight is seen at this or above takes no more; 0: no cap",
     },
     compat = {
       default = "none", choices = { "none", "published" },
       doc = "published: weights 1, colours 128, weight_cap 32, timed as batches of 8 volumes",
     },
-    cam_x = { default = 0.0, min = -1000.0, max = 1000.0, doc = "camera, metres" },
-    cam_y = { default = 0.0, min = -1000.0, max = 1000.0, doc = "camera, metres" },
-    cam_z = { default = 0.0, min = -1000.0, max = 1000.0, doc = "camera, metres" },
+    cam_x = {
+      default = 0.0, sim = 0.0, check = { 0.0, 0.31, -0.02, 0.0 }, min = -1000.0, max = 1000.0,
+      doc = "camera, metres",
+    },
+    cam_y = {
+      default = 0.0, sim = 0.0, check = { 0.0, -0.17, 0.05, 0.0 }, min = -1000.0, max = 1000.0,
+      doc = "camera, metres",
+    },
+    cam_z = {
+      default = 0.0, sim = 0.0, check = { 0.0, 0.08, -0.11, 0.0 }, min = -1000.0, max = 1000.0,
+      doc = "camera, metres",
+    },
   }
 end
 

@@ -19,7 +19,9 @@ so memory bandwidth is the limit: 12 bytes an element.]],
         max = 1 << 30,
       doc = "number of elements",
     },
-    a = { default = 2.5, doc = "the factor" },
+    a = {
+      default = 2.5, check = { 2.5, -1.0, 7.0, 1e-3, 0.0, 2.5 }, sim = 2.5, doc = "the factor",
+    },
   },
   inputs = function(p, rng)
     local between = { dist = "uniform", low = -1, high = 1 }

@@ -1,10 +1,45 @@
--- What the task files themselves promise: the graphs of graph/bfs, and the 200 configurations of
--- matmul/f32. That every task refuses wrong results is shown by test_damage.
+-- What the task files themselves promise: checks that have several values of every scalar, the
+-- graphs of graph/bfs, and the 200 configurations of matmul/f32. That every task refuses wrong
+-- results is shown by test_damage.
 local lu = require "luaunit"
 local pg = require "perigee"
 local case = require "perigee.case"
 local knobs = require "perigee.knobs"
+local params = require "perigee.params"
 local validate = require "perigee.validate"
+
+TestScalars = {}
+
+-- Values of the kernels' scalars at one check size.
+local function scalars_of(task, index)
+  local p, values = task:resolve { purpose = "check", index = index }, {}
+  local given = task:call("args", p) or {}
+  for _, signature in ipairs(task:contract(p)) do
+    for _, param in ipairs(signature.params) do
+      local value = given[param.name]
+      if value == nil then value = p[param.name] end
+      if type(value) == "number" and not param.pointer then values[param.name] = value end
+    end
+  end
+  return values
+end
+
+-- A kernel that has the value in it and ignores its argument would pass otherwise.
+function TestScalars:test_no_scalar_is_the_same_in_all_checks()
+  local constant = {}
+  for _, task in ipairs((pg.catalogue.all())) do
+    local first, varies = scalars_of(task, 1), {}
+    for index = 2, params.check_count(task.params) do
+      for name, value in pairs(scalars_of(task, index)) do
+        varies[name] = varies[name] or value ~= first[name]
+      end
+    end
+    for name in pairs(first) do
+      if not varies[name] then constant[#constant + 1] = task.name .. ": " .. name end
+    end
+  end
+  lu.assertEquals(constant, {})
+end
 
 TestSaxpy = {}
 
