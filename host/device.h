@@ -235,6 +235,8 @@ typedef struct pg_device_ops {
   pg_code (*stream_new)(pg_device *, pg_stream **, pg_error *);
   pg_code (*stream_sync)(pg_device *, pg_stream *, pg_error *);
   void (*stream_free)(pg_device *, pg_stream *);
+  /* The driver's own handle of a stream, for libraries that work on it. NULL: it has none. */
+  uint64_t (*stream_handle)(pg_stream *);
   pg_code (*event_new)(pg_device *, pg_event **, pg_error *);
   pg_code (*event_record)(pg_device *, pg_event *, pg_stream *, pg_error *);
   pg_code (*event_elapsed)(pg_device *, pg_event *start, pg_event *stop, double *microseconds,

@@ -12,6 +12,7 @@
 
 #include "bind/bind.h"
 #include "judge/worker.h"
+#include "bind/expert.h"
 
 enum { EXIT_USAGE = 2, EXIT_ENVIRONMENT = 3 };
 
@@ -82,13 +83,22 @@ static void default_signals(void) {
   signal(SIGCHLD, SIG_DFL);
 }
 
+/* A worker; one that is trusted opens Lua when it is asked to. */
+static int work(int argc, char **argv) {
+  pg_lua_expert lua = {0};
+  const pg_expert expert = pg_lua_expert_of(&lua);
+  int status = pg_worker_main(argc, argv, &expert);
+  pg_lua_expert_close(&lua);
+  return status;
+}
+
 int main(int argc, char **argv) {
   hold_standard_streams();
   if (argc > 1 && strcmp(argv[1], "--version") == 0) {
     printf("perigee %s (%s)\n", PG_VERSION, LUA_RELEASE);
     return finish(0);
   }
-  if (argc > 1 && strcmp(argv[1], "--worker") == 0) return pg_worker_main(argc, argv);
+  if (argc > 1 && strcmp(argv[1], "--worker") == 0) return work(argc, argv);
   default_signals();
   lua_State *L = luaL_newstate();
   if (!L) {

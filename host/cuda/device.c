@@ -139,6 +139,7 @@ static const pg_device_ops cuda_ops = {
     .stream_sync = pg_cuda_stream_sync,
     .tensor_map = pg_cuda_tensor_map,
     .stream_free = pg_cuda_stream_free,
+    .stream_handle = pg_cuda_stream_handle,
     .event_new = pg_cuda_event_new,
     .event_record = pg_cuda_event_record,
     .event_elapsed = pg_cuda_event_elapsed,

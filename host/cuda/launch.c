@@ -175,6 +175,10 @@ void pg_cuda_stream_free(pg_device *device, pg_stream *stream) {
   free(stream);
 }
 
+uint64_t pg_cuda_stream_handle(pg_stream *stream) {
+  return (uint64_t)(uintptr_t)stream->handle;
+}
+
 /* ---- events ---- */
 
 pg_code pg_cuda_event_new(pg_device *device, pg_event **out, pg_error *error) {

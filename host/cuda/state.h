@@ -109,6 +109,7 @@ pg_code pg_cuda_sync(pg_device *, pg_error *);
 pg_code pg_cuda_stream_new(pg_device *, pg_stream **, pg_error *);
 pg_code pg_cuda_stream_sync(pg_device *, pg_stream *, pg_error *);
 void pg_cuda_stream_free(pg_device *, pg_stream *);
+uint64_t pg_cuda_stream_handle(pg_stream *);
 pg_code pg_cuda_event_new(pg_device *, pg_event **, pg_error *);
 pg_code pg_cuda_event_record(pg_device *, pg_event *, pg_stream *, pg_error *);
 pg_code pg_cuda_event_elapsed(pg_device *, pg_event *, pg_event *, double *, pg_error *);

@@ -140,7 +140,7 @@ static bool is_socket(int fd) {
   return getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &bytes) == 0 && type == SOCK_STREAM;
 }
 
-int pg_child_main(int argc, char **argv, pg_open_fn *open) {
+int pg_child_main(int argc, char **argv, pg_open_fn *open, const pg_expert *expert) {
   const char *role = argc > 0 ? argv[argc - 1] : "";
   child c = {.name = role, .role = pg_worker_kind_of(role)};
   c.compiler.sandbox = c.sandbox;
@@ -154,12 +154,13 @@ int pg_child_main(int argc, char **argv, pg_open_fn *open) {
   capture_output();
   c.runner = pg_runner_new(open);
   if (!c.runner) return 1;
+  if (c.role == PG_KIND_TRUSTED) pg_runner_trust(c.runner, expert);
   while (turn(&c, &error) == PG_OK) continue;
   pg_runner_free(c.runner);
   pg_shared_release(c.shared);
   return 0;
 }
 
-int pg_worker_main(int argc, char **argv) {
-  return pg_child_main(argc, argv, pg_device_open);
+int pg_worker_main(int argc, char **argv, const pg_expert *expert) {
+  return pg_child_main(argc, argv, pg_device_open, expert);
 }

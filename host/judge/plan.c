@@ -12,6 +12,7 @@ typedef struct context {
   pg_device *device;
   pg_module *module;
   const pg_buffers *buffers;
+  const pg_expert *expert;
 } context;
 
 /* [x], [x,y] or [x,y,z], or x alone: dimensions of at least 1. */
@@ -160,12 +161,22 @@ static pg_code parse_repeat(const context *c, const json_t *json, int depth, pg_
   return code;
 }
 
+/* {"expert": true}: the task's own host code. */
+static pg_code parse_expert(const context *c, const json_t *json, pg_step *step, pg_error *error) {
+  step->kind = PG_STEP_EXPERT;
+  step->expert = c->expert;
+  if (step->expert) return pg_req_known(json, "expert", error);
+  pg_fail(error, PG_INVALID, "no host code is ready for an expert's step");
+  return pg_hint(error, "send \"prepare\" to a trusted runner, after the buffers");
+}
+
 static pg_code parse_step(const context *c, const json_t *json, int depth, pg_step *step,
                           pg_error *error) {
   if (json_object_get(json, "launch")) return parse_launch(c, json, step, error);
   if (json_object_get(json, "memset")) return parse_memset(c, json, step, error);
   if (json_object_get(json, "copy")) return parse_copy(c, json, step, error);
   if (json_object_get(json, "repeat_until")) return parse_repeat(c, json, depth, step, error);
+  if (json_object_get(json, "expert")) return parse_expert(c, json, step, error);
   return pg_fail(error, PG_INVALID,
                  "expected a step: {\"launch\"}, {\"memset\"}, {\"copy\"} or {\"repeat_until\"}");
 }
@@ -194,7 +205,7 @@ static pg_code parse_list(const context *c, const json_t *json, const char *key,
 
 pg_code pg_plan_parse(pg_plan *plan, const json_t *request, pg_device *device, pg_module *module,
                       const pg_buffers *buffers, pg_error *error) {
-  const context c = {device, module, buffers};
+  const context c = {device, module, buffers, plan->expert};
   *plan = (pg_plan){0};
   pg_code code = parse_list(&c, request, "plan", 0, plan, error);
   if (code) pg_plan_free(plan);
@@ -240,6 +251,7 @@ static pg_code repeat(pg_step *s, const pg_buffers *buffers, int set, pg_error *
 
 static pg_code enqueue(pg_step *s, const pg_buffers *buffers, int set, pg_error *error) {
   if (s->kind == PG_STEP_REPEAT) return repeat(s, buffers, set, error);
+  if (s->kind == PG_STEP_EXPERT) return s->expert->call(s->expert->state, set, error);
   pg_device *d = buffers->device;
   pg_stream *stream = buffers->stream;
   for (int i = 0; i < s->patch_count; i++) {

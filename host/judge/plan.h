@@ -7,6 +7,7 @@
 
 #include "../device.h"
 #include "buffers.h"
+#include "expert.h"
 
 /* Steps of one list, and how deep repeat_until may be nested. */
 enum { PG_STEP_MAX = 4096, PG_REPEAT_DEPTH = 4 };
@@ -15,7 +16,8 @@ typedef enum pg_step_kind {
   PG_STEP_LAUNCH,
   PG_STEP_MEMSET,
   PG_STEP_COPY,
-  PG_STEP_REPEAT
+  PG_STEP_REPEAT,
+  PG_STEP_EXPERT
 } pg_step_kind;
 
 /* Where the address of a buffer goes in the packed arguments, or a tensor map made of it: they
@@ -32,6 +34,8 @@ struct pg_step;
 typedef struct pg_plan {
   size_t count;
   struct pg_step *steps;
+  const pg_expert
+      *expert; /* set before parsing: what an expert's step calls; NULL: there is none */
 } pg_plan;
 
 typedef struct pg_step {
@@ -45,6 +49,7 @@ typedef struct pg_step {
   uint8_t byte;
   int64_t rounds; /* at most, of `body` */
   pg_plan body;
+  const pg_expert *expert;
 } pg_step;
 
 /* Read the request's "plan". PG_LAUNCH: what a launch cannot be (grid, arguments); PG_NOT_FOUND: no

@@ -1,5 +1,5 @@
-/* The runner's requests, one function each: open, load, buffers, run, export, read (time is in
- * timing.c).
+/* The runner's requests, one function each: open, load, buffers, prepare, run, export, read (time
+ * is in timing.c).
  * An error says which field or step is at fault. A request that fails changes nothing, but for two:
  * "open" gives up the device before, "buffers" the buffers before. */
 #include "runner.h"
@@ -35,6 +35,7 @@ static void close_device(pg_runner *r) {
   r->module = NULL;
   r->stream = NULL;
   r->device = NULL;
+  r->prepared = false;
   r->broken[0] = 0;
 }
 
@@ -47,6 +48,14 @@ void pg_runner_free(pg_runner *runner) {
 void pg_runner_share(pg_runner *runner, void *memory, size_t bytes) {
   runner->shared = memory;
   runner->shared_bytes = memory ? bytes : 0;
+}
+
+void pg_runner_trust(pg_runner *runner, const pg_expert *expert) {
+  runner->expert = expert;
+}
+
+const pg_expert *pg_runner_expert(const pg_runner *runner) {
+  return runner->prepared ? runner->expert : NULL;
 }
 
 /* ---- helpers ---- */
@@ -150,8 +159,43 @@ static pg_code op_buffers(pg_runner *r, const json_t *request, json_t *reply, pg
   (void)reply;
   pg_runner_drop_timing(r);
   pg_buffers_free(&r->buffers);
+  r->prepared = false;
   return pg_buffers_make(&r->buffers, r->device, r->stream, request, r->shared, r->shared_bytes,
                          error);
+}
+
+/* Where the buffers are: what host code needs besides the request. */
+static json_t *whereabouts(const pg_runner *r) {
+  json_t *sets = json_array();
+  for (int set = 0; set < r->buffers.set_count; set++) {
+    json_t *addresses = json_array();
+    for (int i = 0; i < r->buffers.count; i++)
+      json_array_append_new(addresses,
+                            json_integer((json_int_t)pg_buffers_at(&r->buffers, i, set)));
+    json_array_append_new(sets, addresses);
+  }
+  json_int_t stream = (json_int_t)r->device->ops->stream_handle(r->stream);
+  return json_pack("{s:s,s:I,s:I,s:o}", "device", r->info.spec, "stream", stream, "memory",
+                   (json_int_t)r->info.memory_bytes, "sets", sets);
+}
+
+/* A task's own host code for the buffers at hand. */
+static pg_code op_prepare(pg_runner *r, const json_t *request, json_t *reply, pg_error *error) {
+  r->prepared = false;
+  if (!r->expert)
+    return pg_fail(error, PG_UNSUPPORTED, "this runner runs no host code: start a trusted one");
+  if (!r->device->ops->stream_handle)
+    return pg_fail(error, PG_ENVIRONMENT,
+                   "%s has no streams that a library could use: it takes a "
+                   "GPU",
+                   r->info.spec);
+  json_t *given = whereabouts(r);
+  if (!given) return pg_fail(error, PG_MEMORY, "no memory for the addresses");
+  pg_code code = r->expert->prepare(r->expert->state, request, given, reply, error);
+  json_decref(given);
+  if (!code) code = r->device->ops->sync(r->device, error);
+  r->prepared = !code;
+  return code;
 }
 
 /* Reset, plan, sync: the steps of "run" between parsing and checking. */
@@ -195,7 +239,7 @@ static pg_code op_run(pg_runner *r, const json_t *request, json_t *reply, pg_err
   uint64_t seed = 0;
   double wall_us = 0;
   bool lines = false;
-  pg_plan plan = {0};
+  pg_plan plan = {.expert = pg_runner_expert(r)};
   pg_counters counters = {0};
   pg_code code = pg_req_integer(request, "set", 0, r->buffers.set_count - 1, &set, error);
   if (!code) code = pg_opt_integer(request, "poison", 0, UINT32_MAX, &poison, error);
@@ -240,7 +284,7 @@ static pg_code op_export(pg_runner *r, const json_t *request, json_t *reply, pg_
   int64_t set = 0, poison = 0xDEADBEEF;
   uint64_t seed = 0;
   double us = 0;
-  pg_plan plan = {0};
+  pg_plan plan = {.expert = pg_runner_expert(r)};
   pg_code code = pg_req_integer(request, "set", 0, r->buffers.set_count - 1, &set, error);
   if (!code) code = pg_opt_integer(request, "poison", 0, UINT32_MAX, &poison, error);
   if (!code) code = pg_runner_seed(request, &seed, error);
@@ -293,7 +337,7 @@ static const struct {
     {"open", op_open, false, false},      {"load", op_load, true, false},
     {"buffers", op_buffers, true, false}, {"run", op_run, true, true},
     {"read", op_read, true, true},        {"time", pg_runner_time, true, true},
-    {"export", op_export, true, true},
+    {"export", op_export, true, true},    {"prepare", op_prepare, true, true},
 };
 
 static pg_code dispatch(pg_runner *r, const json_t *request, json_t *reply, pg_error *error) {
@@ -317,7 +361,7 @@ static pg_code dispatch(pg_runner *r, const json_t *request, json_t *reply, pg_e
     return requests[i].handle(r, request, reply, error);
   }
   pg_fail(error, PG_NOT_FOUND, "a runner has no request \"%.60s\"", op);
-  return pg_hint(error, "the requests are open, load, buffers, run, export, read, time");
+  return pg_hint(error, "the requests are open, load, buffers, prepare, run, export, read, time");
 }
 
 /* What the device found, verdicts and others; nothing when it finds nothing. */

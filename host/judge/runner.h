@@ -8,6 +8,7 @@
 
 #include "buffers.h"
 #include "clock.h"
+#include "expert.h"
 #include "globals.h"
 #include "plan.h"
 
@@ -32,6 +33,8 @@ typedef struct pg_runner {
   bool armed;  /* red zones hold canaries that nobody has compared yet */
   size_t lead; /* times 10 us before a sample, so that the host is ahead of the device */
   pg_clock clock;
+  const pg_expert *expert;   /* borrowed; NULL but in a trusted runner */
+  bool prepared;             /* for the buffers at hand */
   pg_fault fault;            /* of the request being handled */
   char broken[PG_WHERE_MAX]; /* why the device answers no more; empty while it does */
 } pg_runner;
@@ -41,11 +44,15 @@ pg_runner *pg_runner_new(pg_open_fn *open);
 void pg_runner_free(pg_runner *runner); /* NULL is allowed */
 /* Memory for initial contents and results; NULL, 0 takes it away. */
 void pg_runner_share(pg_runner *runner, void *memory, size_t bytes);
+/* Let plans call this host code of a task; it must outlive the runner. */
+void pg_runner_trust(pg_runner *runner, const pg_expert *expert);
 /* Handle one request, whatever it is: never NULL but without memory; the caller owns the reply. */
 json_t *pg_runner_handle(pg_runner *runner, const json_t *request);
 
 /* ---- between runner.c and timing.c ---- */
 
+/* What steps of an expert may call; NULL before "prepare". */
+const pg_expert *pg_runner_expert(const pg_runner *runner);
 /* The "time" request; adds its results to `reply`. */
 pg_code pg_runner_time(pg_runner *runner, const json_t *request, json_t *reply, pg_error *error);
 /* After an error of a launch or sync: keep the device's fault for the reply. Returns error's code.

@@ -18,7 +18,8 @@
 extern char **environ;
 
 pg_worker_kind pg_worker_kind_of(const char *name) {
-  static const char *const names[PG_KINDS] = {"runner", "simulator", "unconfined", "compiler"};
+  static const char *const names[PG_KINDS] = {"runner", "simulator", "unconfined", "trusted",
+                                              "compiler"};
   int role = 0;
   while (role < PG_KINDS && strcmp(name, names[role]) != 0) role++;
   return (pg_worker_kind)role;
@@ -29,38 +30,41 @@ pg_worker_kind pg_worker_kind_of(const char *name) {
 typedef struct variable {
   const char *name;
   const char *value; /* NULL: the caller's, when it has one */
-  bool runner, compiler;
+  bool runner, compiler, trusted;
 } variable;
 
 static const variable variables[] = {
-    {"PATH", NULL, true, true},
-    {"HOME", NULL, true, true},
-    {"PERIGEE_HOME", NULL, true, true},
-    {"PERIGEE_SANDBOX", NULL, true, true},
-    {"LD_LIBRARY_PATH", NULL, true, true},
-    {"CUDA_VISIBLE_DEVICES", NULL, true, false},
-    {"CUDA_DEVICE_ORDER", NULL, true,
-     false}, /* or "cuda:1" would mean another GPU than in the judge */
+    {"PATH", NULL, true, true, true},
+    {"HOME", NULL, true, true, true},
+    {"PERIGEE_HOME", NULL, true, true, true},
+    {"PERIGEE_SANDBOX", NULL, true, true, true},
+    {"LD_LIBRARY_PATH", NULL, true, true, true},
+    {"CUDA_VISIBLE_DEVICES", NULL, true, false, true},
+    {"CUDA_DEVICE_ORDER", NULL, true, false,
+     true}, /* or "cuda:1" would mean another GPU than in the judge */
     /* The driver's cache of compiled PTX is a file that one candidate could leave for the next, and
-     * lazy loading would put the loading of a kernel into its first timed launch. */
-    {"CUDA_CACHE_DISABLE", "1", true, false},
-    {"CUDA_MODULE_LOADING", "EAGER", true, false},
-    {"XDG_CACHE_HOME", NULL, false, true},
-    {"TMPDIR", NULL, false, true},
-    {"CUDA_HOME", NULL, false, true},
-    {"CUDA_PATH", NULL, false, true},
-    {"VIRTUAL_ENV", NULL, false, true}, /* NVRTC lives in wheels, too */
-    {"CONDA_PREFIX", NULL, false, true},
-    {"PERIGEE_CACHE", NULL, false, true},
-    {"PERIGEE_NVRTC", NULL, false, true},
-    {"ASAN_OPTIONS", NULL, true, true}, /* sanitizer builds of perigee itself */
-    {"LSAN_OPTIONS", NULL, true, true},
-    {"UBSAN_OPTIONS", NULL, true, true},
+     * lazy loading would put the loading of a kernel into its first timed launch. (Libraries have
+     * thousands of kernels; theirs are loaded by the run that is checked.) */
+    {"CUDA_CACHE_DISABLE", "1", true, false, false},
+    {"CUDA_MODULE_LOADING", "EAGER", true, false, false},
+    {"XDG_CACHE_HOME", NULL, false, true, true},
+    {"TMPDIR", NULL, false, true, true},
+    {"CUDA_HOME", NULL, false, true, true},
+    {"CUDA_PATH", NULL, false, true, true},
+    {"VIRTUAL_ENV", NULL, false, true, true}, /* NVRTC lives in wheels, too */
+    {"CONDA_PREFIX", NULL, false, true, true},
+    {"PERIGEE_CACHE", NULL, false, true, true},
+    {"PERIGEE_NVRTC", NULL, false, true, true},
+    {"PERIGEE_PYTHON", NULL, false, false, true}, /* whose libraries an expert may use */
+    {"ASAN_OPTIONS", NULL, true, true, true},     /* sanitizer builds of perigee itself */
+    {"LSAN_OPTIONS", NULL, true, true, true},
+    {"UBSAN_OPTIONS", NULL, true, true, true},
 };
 
 enum { VARIABLES = sizeof variables / sizeof *variables };
 
 static bool is_for(const variable *v, pg_worker_kind role) {
+  if (role == PG_KIND_TRUSTED) return v->trusted;
   return role == PG_KIND_COMPILER ? v->compiler : v->runner;
 }
 

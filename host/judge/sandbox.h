@@ -15,17 +15,19 @@ enum { PG_WORKER_FD = 3, PG_SANDBOX_MAX = 512 };
 void pg_sandbox_note(char names[PG_SANDBOX_MAX], const char *name);
 
 /* A simulator is a runner that opens no other device; an unconfined one is for a driver that does
- * not start under Landlock and seccomp. */
+ * not start under Landlock and seccomp; a trusted one calls libraries for a task's own expert, and
+ * no candidate. */
 typedef enum pg_worker_kind {
   PG_KIND_RUNNER,
   PG_KIND_SIMULATOR,
   PG_KIND_UNCONFINED,
+  PG_KIND_TRUSTED,
   PG_KIND_COMPILER,
   PG_KINDS
 } pg_worker_kind;
 
 /* PG_KINDS when there is none of that name: "runner", "simulator", "unconfined",
- * "compiler". */
+ * "trusted", "compiler". */
 pg_worker_kind pg_worker_kind_of(const char *name);
 
 /* The environment of a worker: what the driver or the compiler needs from the caller's environment,

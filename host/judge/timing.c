@@ -350,7 +350,7 @@ static pg_code time_slice(timing *t, int64_t warmup, uint64_t seed, json_t *repl
 }
 
 pg_code pg_runner_time(pg_runner *runner, const json_t *request, json_t *reply, pg_error *error) {
-  timing t = {.runner = runner, .guards = true};
+  timing t = {.runner = runner, .guards = true, .plan.expert = pg_runner_expert(runner)};
   int64_t poison = 0xDEADBEEF, warmup = 0;
   uint64_t seed = 0;
   int *sets = NULL;

@@ -212,7 +212,7 @@ pg_code pg_worker_spawn(const char *role, pg_worker **out, pg_error *error) {
   *out = NULL;
   if (pg_worker_kind_of(role) == PG_KINDS) {
     pg_fail(error, PG_INVALID, "a worker has no role \"%s\"", role);
-    return pg_hint(error, "the roles are runner, simulator, unconfined and compiler");
+    return pg_hint(error, "the roles are runner, simulator, unconfined, trusted and compiler");
   }
   pg_worker *w = calloc(1, sizeof *w);
   if (!w) return pg_fail(error, PG_MEMORY, "no memory for a worker");

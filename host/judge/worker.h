@@ -9,12 +9,14 @@
 #include <stddef.h>
 
 #include "../error.h"
+#include "expert.h"
 #include "share.h"
 
 typedef struct pg_worker pg_worker;
 
 /* role: "runner", "simulator" (a runner that opens no other device), "unconfined" (a runner without
- * Landlock and seccomp) or "compiler". */
+ * Landlock and seccomp), "trusted" (one that calls a task's own host code, and never sees a
+ * candidate) or "compiler". */
 pg_code pg_worker_spawn(const char *role, pg_worker **out, pg_error *error);
 /* Send one request (JSON), wait for its reply (JSON, malloc'ed, the caller frees). PG_TIMEOUT: the
  * deadline passed and the worker was killed; PG_CRASHED: it died (the message says by which signal
@@ -53,7 +55,8 @@ void pg_worker_stop(pg_worker *worker);
 void pg_worker_kill(pg_worker *worker, const char *why);
 void pg_worker_free(pg_worker *worker);
 
-/* The child's main: never returns to the caller's main loop; its value is the exit status. */
-int pg_worker_main(int argc, char **argv);
+/* The child's main: never returns to the caller's main loop; its value is the exit status.
+ * `expert`: what a trusted runner calls (expert.h); NULL: nothing. */
+int pg_worker_main(int argc, char **argv, const pg_expert *expert);
 
 #endif

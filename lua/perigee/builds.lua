@@ -5,6 +5,7 @@
 local core = require "perigee.core"
 local compile = require "perigee.compile"
 local errors = require "perigee.errors"
+local experts = require "perigee.experts"
 local impl = require "perigee.impl"
 local verdict = require "perigee.verdict"
 
@@ -71,7 +72,7 @@ function Builds:start(arms, first, last)
   for i = first, last do
     local arm = arms[i]
     prepare(self, arm)
-    if arm.key and not self.done[arm.key] then
+    if arm.key and not experts.is(arm.impl) and not self.done[arm.key] then
       self.progress("compiling " .. arm.impl.shown)
       self.done[arm.key] = { job = compile.start(arm.request, self.arch, self.spare,
         self.progress) }

@@ -97,6 +97,8 @@ function evaluate.run(one, how)
     line:clear()
     records[#records + 1] = rec
     if view then view:add(rec) end
+  end, function(name, reason)
+    if view then table.insert(view.how.missing, { name = name, reason = reason }) end
   end)
   line:clear()
   if view then view:finish() end
@@ -110,7 +112,7 @@ local function candidate_of(given)
     core.error("invalid", ("pg.check: expected a path or { source = text }, got a %s"):format(
       type(given)))
   end
-  return { name = "candidate", lang = given.lang or "cuda", path = "./candidate",
+  return { name = "candidate", lang = impl.known_language(given.lang or "cuda", "pg.check"), path = "./candidate",
     source = given.source, shown = "candidate.cu", foreign = true }
 end
 

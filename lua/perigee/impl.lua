@@ -17,18 +17,25 @@ local SOURCE_MOST = 16 << 20 -- bytes; a larger source is a compile bomb
 --- Extension -> language.
 impl.LANGUAGES = { cu = "cuda", rs = "rust", py = "triton", ptx = "ptx" }
 local KNOWN = { cuda = true, rust = true, triton = true, ptx = true }
+local HOST = "host code in Lua is for experts that come with a task, never for a candidate"
 
 --- The language of a file, by its extension.
 -- @raise "invalid" for other files
 function impl.language_of(path)
+  if files.extension(path) == "lua" then
+    core.error("invalid", ("'%s' is no device code: %s"):format(path, HOST),
+      "expected .cu, .rs (Rust), .py (Triton) or .ptx")
+  end
   return impl.LANGUAGES[files.extension(path)]
     or core.error("invalid", ("cannot tell the language of '%s'"):format(path),
       "expected .cu, .rs (Rust), .py (Triton) or .ptx")
 end
 
 --- A language by name. @raise "invalid" with the names
-function impl.known_language(lang, where)
-  if KNOWN[lang] then return lang end
+-- @tparam[opt] boolean trusted of a task's own implementation, which may be an expert in Lua
+function impl.known_language(lang, where, trusted)
+  if KNOWN[lang] or trusted and lang == "lua" then return lang end
+  if lang == "lua" then core.error("invalid", HOST, nil, where) end
   core.error("invalid", ("there is no language '%s'"):format(tostring(lang)),
     suggest.hint(tostring(lang), { "cuda", "ptx", "rust", "triton" }, "languages"), where)
 end
@@ -160,7 +167,7 @@ function impl.resolve(task, declared)
     core.error("invalid", "expected a language and a file",
       'write { "cuda", "kernels/vector/saxpy.cu" }', where)
   end
-  impl.known_language(lang, where)
+  impl.known_language(lang, where, true)
   local folders = impl.folders(task)
   local path = declared.source and files.join(folders[2], declared.name)
     or files.find(file, folders, where)
@@ -170,7 +177,7 @@ function impl.resolve(task, declared)
     define = declared.define,
     include = declared.include, options = declared.options, kernel = declared.kernel,
     launch = declared.launch, args = declared.args, ptx = declared.ptx, scratch = declared.scratch,
-    export = declared.export,
+    export = declared.export, with = declared.with,
     space = knobs.declare(declared.knobs, declared.where, where, task.params),
     doc = declared.doc, where = where, root = folders[1],
   }

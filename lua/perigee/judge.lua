@@ -10,6 +10,7 @@ local case = require "perigee.case"
 local compile = require "perigee.compile"
 local dump = require "perigee.dump"
 local errors = require "perigee.errors"
+local experts = require "perigee.experts"
 local export = require "perigee.export"
 local impl = require "perigee.impl"
 local params = require "perigee.params"
@@ -116,7 +117,8 @@ end
 local function without_runner(arms)
   local count = 0
   for _, arm in ipairs(arms) do
-    if not arm.runner or arm.runner.dead then count = count + 1 end
+    local needs = not experts.is(arm.impl) and (not arm.runner or arm.runner.dead)
+    if needs then count = count + 1 end
   end
   return count
 end
@@ -170,6 +172,7 @@ end
 
 -- A live runner with the arm's module in it.
 function Session:load(arm)
+  if experts.is(arm.impl) then return experts.load(self, arm) end
   if not arm.runner or arm.runner.dead then
     arm.runner = self.pool:take()
     arm.runner:ready()
@@ -194,7 +197,7 @@ end
 -- A launch that was refused (no kernel stopped): show what the task promises to pass.
 local function show_contract(arm, failure)
   local refused = failure.verdict == "launch_error" and not failure.findings[1]
-  if not refused or failure.hint then return failure end
+  if not refused or failure.hint or experts.is(arm.impl) then return failure end
   local parsed = arm.case.signatures[1]
   failure.hint = "the contract: " .. parsed.text:gsub("%s+", " ")
   return failure
@@ -244,6 +247,7 @@ function Session:prepare(arm, sets)
   end
   arm.kernel_names = plan.kernels(arm.steps)
   return audit.arm(arm) or self:make_buffers(arm, list, sets)
+    or experts.is(arm.impl) and experts.prepare(arm, list) or nil
 end
 
 -- Set s holds version s of the case, as far as there are so many, then again the first.
@@ -384,7 +388,7 @@ end
 local RESULTS = {
   "cases", "checks", "facts", "failure", "failed_at", "known", "counters", "profile", "wall_us",
   "health", "time", "samples", "speedup", "speedup_ci95", "kernel_names", "export_us",
-  "schedule", "audit", "audited", "far",
+  "schedule", "audit", "audited", "far", "library",
 }
 
 local function reset(arm, p, cell)
@@ -410,11 +414,11 @@ function Session:run_point(task, arms, p, number)
   self:measure_again(arms)
 end
 
--- The arms whose implementation is for parameters `p`.
+-- The arms whose implementation is for parameters `p`, without those that were passed over.
 local function arms_for(arms, p)
   local chosen = {}
   for _, arm in ipairs(arms) do
-    if params.fits(arm.only, p) then chosen[#chosen + 1] = arm end
+    if params.fits(arm.only, p) and not arm.passed_over then chosen[#chosen + 1] = arm end
   end
   return chosen
 end
@@ -434,7 +438,9 @@ end
 --   wants = function(cell), asked before each cell: false leaves it out}
 -- @tparam function on_record called with each record as soon as it is final, and with what is too
 --   long to print, see record.of
-function Session:run(task, how, on_record)
+-- @tparam[opt] function on_missing called with the name of an expert that was not asked for by name
+--   and whose library this machine lacks, and with the reason: it has no record
+function Session:run(task, how, on_record, on_missing)
   local points = how.points or task:points { set = how.set, purpose = self.purpose }
   local cells = task:select_cells(how.cells, how.set)
   local arms = {}
@@ -462,7 +468,11 @@ function Session:run(task, how, on_record)
       if #chosen > 0 then self:run_point(task, chosen, p, number) end
       for pass = 1, how.passes or 1 do
         if pass > 1 then self:time(chosen) end
-        for _, arm in ipairs(chosen) do on_record(record.of(arm, self)) end
+        for _, arm in ipairs(chosen) do
+          arm.passed_over = experts.passed_over(arm, how.impls ~= nil)
+          if not arm.passed_over then on_record(record.of(arm, self))
+          elseif on_missing and pass == 1 then on_missing(arm.impl.name, arm.passed_over) end
+        end
       end
       collectgarbage() -- Lua does not know how large the arrays of a case are
     end

@@ -4,6 +4,7 @@
 
 local core = require "perigee.core"
 local arguments = require "perigee.arguments"
+local experts = require "perigee.experts"
 local expression = require "perigee.expression"
 local implementation = require "perigee.impl"
 local signature = require "perigee.signature"
@@ -325,6 +326,7 @@ end
 -- @tparam[opt] table map Triton's argument map of the kernels
 -- @treturn table list of steps; empty when the task allows that nothing is launched
 function plan.build(task, impl, p, list, map)
+  if experts.is(impl) then return experts.steps() end
   local context = context_of(task, impl, p, list, map)
   local described
   if impl.launch then described = implementation.field(impl, "launch", p)

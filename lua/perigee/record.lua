@@ -3,6 +3,7 @@
 -- @module perigee.record
 
 local core = require "perigee.core"
+local experts = require "perigee.experts"
 local ceilings = require "perigee.ceilings"
 local files = require "perigee.files"
 local impl = require "perigee.impl"
@@ -115,6 +116,7 @@ local function about(arm, session)
     audit = audited(arm),
     work = arm.case:work(), seed = session.seed, schedule = arm.schedule,
     source_sha = arm.source_sha,
+    trusted = experts.is(arm.impl) or nil, library = arm.library,
     sandbox = list(arm.sandbox), compiler_sandbox = compiler_sandbox(built),
     env = environment(arm.health), at = core.utc(),
     versions = {

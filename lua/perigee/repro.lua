@@ -5,6 +5,7 @@
 local core = require "perigee.core"
 local case = require "perigee.case"
 local catalogue = require "perigee.catalogue"
+local experts = require "perigee.experts"
 local files = require "perigee.files"
 local impl = require "perigee.impl"
 local params = require "perigee.params"
@@ -123,12 +124,19 @@ local function declared_impl(task, name)
 end
 
 -- The implementation with the stored source in place of the present one.
-local function restored(task, whole, bundle, folder)
+local function restored(task, whole, bundle, folder, notes)
   local path = sources.write(bundle, folder)
   local declared = whole.kind ~= "check" and declared_impl(task, whole.impl)
+  local present = declared and impl.resolve(task, declared)
+  if present and experts.is(present) then -- a record is data: its host code is never run
+    if core.sha256(files.read(present.path)) ~= bundle[1].sha then
+      notes[#notes + 1] = "the expert's file has changed since; the present one was run"
+    end
+    return present
+  end
   if declared then
     return setmetatable({ path = path, source = bundle[1].text },
-      { __index = impl.resolve(task, declared) })
+      { __index = present })
   end
   if files.is_file(files.join(folder, "plan.lua")) then
     path = folder
@@ -176,7 +184,7 @@ end
 function repro.run(whole, session, db)
   local task, notes, folder = task_of(whole), {}, temporary_folder()
   local _ <close> = setmetatable({}, { __close = function() sources.remove(folder) end })
-  local one = restored(task, whole, bundle_of(whole, db), folder)
+  local one = restored(task, whole, bundle_of(whole, db), folder, notes)
   local rec, extra
   if whole.kind == "check" then
     rec, extra = session:check(task, one, { set = whole.set, knobs = whole.knobs })

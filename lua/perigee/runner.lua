@@ -20,6 +20,7 @@ local function null_free(value)
 end
 
 local OPEN_S, LOAD_S, MOVE_S, TIME_S = 120, 120, 300, 30
+local PREPARE_S = 300 -- a library may compile and try
 local GRACE_S = 10 -- the simulator keeps its own limit and says where the kernel hung
 local ALIGN = 256
 
@@ -28,10 +29,11 @@ local unconfined = false -- whether this machine's driver starts only so
 --- Start a runner and let it open the device; `ready` waits for that.
 -- @tparam string spec "cuda:0", "sim:check", "sim:check,seed=7", ...
 -- @tparam table how {timeout = seconds a kernel may run}
-function runner.start(spec, how)
+-- @tparam[opt] string role "trusted" for one that calls libraries for a task's own expert
+function runner.start(spec, how, role)
   local self = setmetatable({ spec = spec, timeout = how.timeout, sim = spec:match("^sim") ~= nil },
     Runner)
-  self:open(self.sim and "simulator" or unconfined and "unconfined" or "runner")
+  self:open(role or self.sim and "simulator" or unconfined and "unconfined" or "runner")
   return self
 end
 
@@ -183,6 +185,21 @@ function Runner:setup(list, sets, others)
   local reply, failure = self:request({ op = "buffers", sets = sets, buffers = described }, MOVE_S)
   if not reply then return nil, failure end
   return true
+end
+
+--- Have a task's own host code prepare for the buffers (a trusted runner).
+-- @tparam table what {name, source, params, buffers, options}, see perigee.trusted
+-- @treturn table {library, version}; or nil and a failure
+function Runner:prepare(what)
+  what.op = "prepare"
+  local reply, failure = self:request(what, PREPARE_S)
+  if not reply then
+    if failure.where and failure.verdict ~= "environment" then
+      failure.reason = ("%s: %s"):format(failure.where, failure.reason)
+    end
+    return nil, failure
+  end
+  return { library = reply.library, version = reply.version, note = reply.note }
 end
 
 -- Writes outside a buffer or to an input, seen after the run.

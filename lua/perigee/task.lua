@@ -40,7 +40,7 @@ local IMPL_FIELDS = {
   args = "table",
   define = "table function", include = "table", options = "table", scratch = "table function",
   ptx = "string", only = "table", knobs = "table", where = "table string",
-  export = "table function", on_request = "boolean",
+  export = "table function", on_request = "boolean", with = "table",
 }
 
 local function fail(where, hint, text, ...)

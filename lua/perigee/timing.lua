@@ -140,6 +140,10 @@ end
 -- before the first and third slices, and variables that kernels write are put back before every
 -- sample. A quick timing has only the latter, where there are any.
 local function reload(arm, quick)
+  if not arm.ptx then -- a library's own business
+    arm.variables = {}
+    return nil
+  end
   local names = arm.slices == 0 and globals.names(arm) or arm.variables or {}
   arm.variables = names
   if arm.slices ~= 0 and (arm.slices ~= 2 or quick) then return nil end

@@ -50,6 +50,7 @@ with them. At the default size arithmetic is the limit: 2 m n k operations.]],
   time = { method = "hot" },
   impls = {
     naive = { "cuda", "kernels/matmul/naive.cu", doc = "one element a thread" },
+    expert = { "lua", "kernels/matmul/expert.lua", doc = "cuBLAS" },
     tiled = {
       "cuda", "kernels/matmul/tiled.cu", doc = "tiles in shared memory and in registers",
       knobs = {

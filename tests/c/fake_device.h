@@ -597,6 +597,11 @@ static void fake_close(pg_device *d) {
   free(f);
 }
 
+static uint64_t fake_stream_handle(pg_stream *stream) {
+  (void)stream;
+  return 77;
+}
+
 static const pg_device_ops fake_ops = {
     .close = fake_close,
     .info = fake_info,
@@ -621,6 +626,7 @@ static const pg_device_ops fake_ops = {
     .stream_new = fake_stream_new,
     .stream_sync = fake_stream_sync,
     .stream_free = fake_stream_free,
+    .stream_handle = fake_stream_handle,
     .event_new = fake_event_new,
     .event_record = fake_event_record,
     .event_elapsed = fake_event_elapsed,

@@ -113,7 +113,8 @@ static void an_unknown_role_is_refused(void **state) {
   pg_error error = {0};
   assert_int_equal(pg_worker_spawn("gardener", &w, &error), PG_INVALID);
   assert_null(w);
-  assert_string_equal(error.hint, "the roles are runner, simulator, unconfined and compiler");
+  assert_string_equal(error.hint,
+                      "the roles are runner, simulator, unconfined, trusted and compiler");
 }
 
 static void the_restrictions_hold(void **state) {
@@ -568,7 +569,8 @@ static void compile_requests_are_checked(void **state) {
 }
 
 int main(int argc, char **argv) {
-  if (argc > 1 && strcmp(argv[1], "--worker") == 0) return pg_child_main(argc, argv, fake_open);
+  if (argc > 1 && strcmp(argv[1], "--worker") == 0)
+    return pg_child_main(argc, argv, fake_open, NULL);
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(a_worker_starts_fast_and_says_what_it_may_not),
       cmocka_unit_test(an_unknown_role_is_refused),

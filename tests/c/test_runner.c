@@ -2,6 +2,74 @@
  * input. Expected values are formulas; the fake checks every access of the runner by itself. */
 #include "bench.h"
 
+/* ---- host code of a task ---- */
+
+typedef struct library {
+  json_t *given; /* what the runner said to "prepare" */
+  int calls, set;
+  bool missing;
+} library;
+
+static pg_code library_prepare(void *state, const json_t *request, const json_t *given,
+                               json_t *reply, pg_error *error) {
+  library *l = state;
+  (void)request;
+  if (l->missing) return pg_fail(error, PG_ENVIRONMENT, "no such library");
+  json_decref(l->given);
+  l->given = json_deep_copy(given);
+  json_object_set_new(reply, "library", json_string("fake"));
+  return PG_OK;
+}
+
+/* Writes 42 to the first byte of buffer 1 of the set. */
+static pg_code library_call(void *state, int set, pg_error *error) {
+  library *l = state;
+  (void)error;
+  json_t *addresses = json_array_get(json_object_get(l->given, "sets"), (size_t)set);
+  uint8_t *to = (uint8_t *)(uintptr_t)json_integer_value(json_array_get(addresses, 1));
+  *to = 42;
+  l->calls++;
+  l->set = set;
+  return PG_OK;
+}
+
+static void an_expert_is_prepared_once_and_called_for_each_set(void **state) {
+  bench *b = *state;
+  library l = {0};
+  const pg_expert expert = {&l, library_prepare, library_call};
+  make_buffers(b, 2);
+  bad(ask(b, "{'op':'prepare'}"), "unsupported", "runs no host code");
+  pg_runner_trust(b->runner, &expert);
+  bad(ask(b, "{'op':'run','set':0,'plan':[{'expert':true}]}"), "invalid", "no host code is ready");
+  good(ask(b, "{'op':'prepare'}"));
+  assert_int_equal(json_integer_value(json_object_get(l.given, "stream")), 77);
+  assert_int_equal(json_array_size(json_object_get(l.given, "sets")), 2);
+  good(ask(b, "{'op':'run','set':1,'plan':[{'expert':true}]}"));
+  assert_int_equal(l.calls, 1);
+  assert_int_equal(l.set, 1);
+  good(ask(b, "{'op':'read','set':1,'buffers':[{'index':1,'at':1024}]}"));
+  assert_int_equal(b->shared[1024], 42);
+  good(ask(b, "{'op':'time','method':'cold','sets':[0,1],'plan':[{'expert':true}]}"));
+  assert_int_equal(l.calls, 3);
+  bad(ask(b, "{'op':'run','set':0,'plan':[{'expert':true,'kernel':1}]}"), "invalid", "kernel");
+  json_decref(l.given);
+}
+
+static void an_expert_without_its_library_is_not_ready(void **state) {
+  bench *b = *state;
+  library l = {0};
+  const pg_expert expert = {&l, library_prepare, library_call};
+  make_buffers(b, 1);
+  pg_runner_trust(b->runner, &expert);
+  good(ask(b, "{'op':'prepare'}"));
+  make_buffers(b, 1); /* whose addresses nobody has told it */
+  bad(ask(b, "{'op':'run','set':0,'plan':[{'expert':true}]}"), "invalid", "no host code is ready");
+  l.missing = true;
+  bad(ask(b, "{'op':'prepare'}"), "environment", "no such library");
+  bad(ask(b, "{'op':'run','set':0,'plan':[{'expert':true}]}"), "invalid", "no host code is ready");
+  json_decref(l.given);
+}
+
 /* ---- opening and loading ---- */
 
 static void open_says_what_the_device_is(void **state) {
@@ -527,6 +595,9 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test_setup_teardown(open_says_what_the_device_is, setup, teardown),
       cmocka_unit_test(requests_need_what_comes_before_them),
+      cmocka_unit_test_setup_teardown(an_expert_is_prepared_once_and_called_for_each_set, setup,
+                                      teardown),
+      cmocka_unit_test_setup_teardown(an_expert_without_its_library_is_not_ready, setup, teardown),
       cmocka_unit_test_setup_teardown(load_lists_kernels_with_their_parameters, setup, teardown),
       cmocka_unit_test(long_names_of_kernels_are_told_whole),
       cmocka_unit_test_setup_teardown(a_module_that_does_not_load_leaves_the_old_one, setup,

@@ -90,7 +90,7 @@ local function run_task(session, item, how, options, line, keeper)
       profile.counters(rec, common.out)
       if options.annotate then profile.annotate(rec, common.out) end
     end
-  end)
+  end, function(name, reason) missing[#missing + 1] = { name = name, reason = reason } end)
   line:clear()
   if options.json then
     for _, text in ipairs(report.missing(missing)) do common.warn(task.name .. ": " .. text) end

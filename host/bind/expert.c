@@ -1,0 +1,114 @@
+/* Host code of a task in Lua: perigee.trusted prepares it, and the function that it gives back is
+ * called for each sample. What Lua raises becomes an error of the request. */
+#include "expert.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <lualib.h>
+
+#include "bind.h"
+
+/* ---- errors ---- */
+
+static void copy_field(lua_State *L, int table, const char *name, char *to, size_t bytes) {
+  lua_getfield(L, table, name);
+  const char *text = lua_tostring(L, -1);
+  if (text) snprintf(to, bytes, "%s", text);
+  lua_pop(L, 1);
+}
+
+/* The error on top of the stack, which is taken off: a table as core.error makes it, or a text. */
+static pg_code take_error(lua_State *L, pg_error *error) {
+  pg_code code = PG_INVALID;
+  int top = lua_gettop(L);
+  char name[32] = "";
+  if (!lua_istable(L, top)) {
+    pg_fail(error, code, "%s", luaL_tolstring(L, top, NULL));
+    lua_settop(L, top - 1);
+    return code;
+  }
+  copy_field(L, top, "code", name, sizeof name);
+  if (pg_code_parse(name) != PG_CODE_COUNT) code = pg_code_parse(name);
+  pg_fail(error, code, "an error without a message");
+  copy_field(L, top, "message", error->message, sizeof error->message);
+  copy_field(L, top, "hint", error->hint, sizeof error->hint);
+  copy_field(L, top, "where", error->where, sizeof error->where);
+  lua_settop(L, top - 1);
+  return code;
+}
+
+/* ---- prepare ---- */
+
+/* Arguments: whether the state is new, two texts of JSON. Results: a text of JSON, a function. */
+static int prepare_protected(lua_State *L) {
+  if (lua_toboolean(L, 1)) {
+    luaL_openlibs(L);
+    pg_lua_provide(L);
+  }
+  lua_getglobal(L, "require");
+  lua_pushliteral(L, "perigee.trusted");
+  lua_call(L, 1, 1);
+  lua_getfield(L, -1, "prepare");
+  lua_pushvalue(L, 2);
+  lua_pushvalue(L, 3);
+  lua_call(L, 2, 2);
+  return 2;
+}
+
+static void push_json(lua_State *L, const json_t *json) {
+  char *text = json_dumps(json, JSON_COMPACT);
+  lua_pushstring(L, text ? text : "{}");
+  free(text);
+}
+
+static pg_code add_reply(lua_State *L, json_t *reply, pg_error *error) {
+  json_t *said = json_loads(lua_tostring(L, -2), 0, NULL);
+  if (said) json_object_update(reply, said);
+  json_decref(said);
+  return said ? PG_OK : pg_fail(error, PG_INTERNAL, "an expert's reply is no JSON");
+}
+
+static pg_code prepare(void *state, const json_t *request, const json_t *given, json_t *reply,
+                       pg_error *error) {
+  pg_lua_expert *lua = state;
+  bool is_new = !lua->L;
+  if (is_new) lua->L = luaL_newstate();
+  lua_State *L = lua->L;
+  if (!L) return pg_fail(error, PG_MEMORY, "no memory for the Lua state");
+  if (is_new) lua->call = LUA_NOREF;
+  lua_settop(L, 0);
+  lua_pushcfunction(L, prepare_protected);
+  lua_pushboolean(L, is_new);
+  push_json(L, request);
+  push_json(L, given);
+  if (lua_pcall(L, 3, 2, 0)) {
+    pg_code code = take_error(L, error);
+    if (is_new) pg_lua_expert_close(lua); /* it may not have come as far as its libraries */
+    return code;
+  }
+  luaL_unref(L, LUA_REGISTRYINDEX, lua->call);
+  lua_pushvalue(L, -1);
+  lua->call = luaL_ref(L, LUA_REGISTRYINDEX);
+  return add_reply(L, reply, error);
+}
+
+/* ---- call ---- */
+
+static pg_code call(void *state, int set, pg_error *error) {
+  pg_lua_expert *lua = state;
+  lua_rawgeti(lua->L, LUA_REGISTRYINDEX, lua->call);
+  lua_pushinteger(lua->L, set);
+  if (lua_pcall(lua->L, 1, 0, 0)) return take_error(lua->L, error);
+  return PG_OK;
+}
+
+pg_expert pg_lua_expert_of(pg_lua_expert *lua) {
+  return (pg_expert){.state = lua, .prepare = prepare, .call = call};
+}
+
+void pg_lua_expert_close(pg_lua_expert *lua) {
+  if (lua->L) lua_close(lua->L);
+  lua->L = NULL;
+}

@@ -1,0 +1,65 @@
+--- Experts: implementations that a task brings as host code in Lua, which calls a library. They run
+-- in a trusted runner, which no candidate ever enters, and are judged and timed as kernels are:
+-- the same buffers, guards, events and validators; only what is enqueued is a library's.
+-- @module perigee.experts
+
+local core = require "perigee.core"
+
+local experts = {}
+
+--- Whether an implementation is one.
+-- @tparam table one what impl.resolve or impl.candidate returned
+function experts.is(one)
+  return one.lang == "lua"
+end
+
+--- The plan of one, for the runner.
+function experts.steps()
+  return core.json_array { { expert = true } }
+end
+
+local NO_GPU = "an expert calls a library on a GPU, which a simulator is not"
+
+--- A live trusted runner for an arm.
+-- @tparam table session of perigee.judge
+-- @tparam table arm
+-- @treturn table|nil a failure
+function experts.load(session, arm)
+  if session.sim then return { verdict = "environment", reason = NO_GPU, findings = {} } end
+  if not arm.runner or arm.runner.dead then
+    arm.runner = session.pool:take "trusted"
+    arm.runner:ready()
+  end
+  arm.sandbox, arm.kernels, arm.ptx = arm.runner:sandbox(), {}, nil
+  return nil
+end
+
+--- Prepare the library for the arm's case: handles, plans, workspace, all untimed. `arm.library`
+-- is what it says of itself: {library, version}.
+-- @tparam table arm its buffers made
+-- @tparam table list buffers in the runner's order
+-- @treturn table|nil a failure; "environment" when this machine lacks the library
+function experts.prepare(arm, list)
+  local buffers = core.json_array {}
+  for i, buffer in ipairs(list) do
+    buffers[i] = { name = buffer.name, dtype = tostring(buffer.dtype), bytes = buffer.bytes,
+      shape = core.json_array(table.move(buffer.shape, 1, #buffer.shape, 1, {})) }
+  end
+  local said, failure = arm.runner:prepare { name = arm.impl.shown, source = arm.request.source,
+    params = arm.case.p, buffers = buffers, options = arm.impl.with }
+  if not said then return failure end
+  arm.library = said
+  return nil
+end
+
+--- Why an arm is passed over: this machine lacks what it calls, and nobody asked for it by name.
+-- @treturn string|nil the reason, and how to mend it
+function experts.passed_over(arm, named)
+  local failure = arm.failure
+  if named or not experts.is(arm.impl) or not failure or failure.verdict ~= "environment" then
+    return nil
+  end
+  return failure.hint and ("%s (%s)"):format(failure.reason, failure.hint) or failure.reason
+end
+
+return experts

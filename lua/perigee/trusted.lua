@@ -1,0 +1,80 @@
+--- The Lua side of a trusted runner (host/bind/expert.c): loads an expert's file and has it prepare
+-- for the buffers of a case. The file returns a function:
+--
+--    return function(run)
+--      -- run.params   the task's parameters
+--      -- run.stream   the stream that everything goes to, an integer
+--      -- run.sets     list of {name = device address} of each set; run.buffers[name] = {dtype,
+--      --              shape, bytes}
+--      -- run.memory   bytes that the device has
+--      -- run.options  what the implementation says as `with`
+--      local handle = require "perigee.lib.cublas".handle(run.stream)
+--      local function enqueue(io, set) handle:sgemm(...) end -- io = run.sets[set + 1]
+--      return enqueue, { library = "cuBLAS", version = "13.0" }
+--    end
+--
+-- Nothing that it makes is timed; `enqueue` is, once a sample, and must not wait for the device.
+-- @module perigee.trusted
+
+local core = require "perigee.core"
+local errors = require "perigee.errors"
+
+local trusted = {}
+
+-- Addresses by name, for each set.
+local function sets_of(request, given)
+  local sets = {}
+  for number, addresses in ipairs(given.sets) do
+    local io = {}
+    for i, buffer in ipairs(request.buffers) do io[buffer.name] = addresses[i] end
+    sets[number] = io
+  end
+  return sets
+end
+
+local function run_of(request, given)
+  local buffers = {}
+  for _, buffer in ipairs(request.buffers) do buffers[buffer.name] = buffer end
+  return { params = request.params, stream = given.stream, memory = given.memory,
+    sets = sets_of(request, given), buffers = buffers, options = request.options or {} }
+end
+
+local function load_expert(request)
+  local chunk, e = load(request.source, "@" .. request.name, "t")
+  if not chunk then core.error("syntax", e, nil, request.name) end
+  local make = chunk()
+  if type(make) ~= "function" then
+    core.error("invalid", ("an expert's file returns a function, this one a %s"):format(type(make)),
+      "write: return function(run) ... return enqueue, { library = NAME, version = TEXT } end",
+      request.name)
+  end
+  return make
+end
+
+local function prepare(request, given)
+  local run = run_of(request, given)
+  local enqueue, said = load_expert(request)(run)
+  if type(enqueue) ~= "function" or type(said) ~= "table" then
+    core.error("invalid", "an expert gives back a function and what its library is",
+      "return enqueue, { library = NAME, version = TEXT }", request.name)
+  end
+  local sets = run.sets
+  return { call = function(set) enqueue(sets[set + 1], set) end,
+    said = { library = said.library, version = said.version, note = said.note } }
+end
+
+--- Called by the runner. @tparam string request JSON {name, source, params, buffers, options}
+-- @tparam string given JSON {device, stream, memory, sets = addresses}
+-- @treturn string JSON of what the library says of itself
+-- @treturn function called with the number of a set
+-- @raise what the file raises, with its place; "environment" when a library is missing
+function trusted.prepare(request, given)
+  collectgarbage() -- plans and workspaces of the case before
+  collectgarbage()
+  request, given = core.json_decode(request), core.json_decode(given)
+  local ok, made = errors.catch("invalid", prepare, request, given)
+  if not ok then errors.again(made, request.name) end
+  return core.json_encode(made.said), made.call
+end
+
+return trusted

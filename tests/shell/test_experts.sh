@@ -1,0 +1,39 @@
+#!/bin/bash
+# Experts: host code of a task in a trusted runner, over a driver whose GPU is the simulator (tests/shim). The library
+# that they call is that driver, so what they enqueue runs; NVIDIA's own libraries are for tests/gpu.
+. tests/shell/tap.sh
+build=${BUILD:-build}
+shim=$build/tests/shim
+make -s BUILD="$build" "$shim/libcuda.so.1" "$shim/libnvidia-ml.so.1"
+folder=$(mktemp -d)
+tasks=tests/experts/tasks.lua
+
+on_shim() { # ARGUMENTS...: the command's output and status with that driver
+  LD_LIBRARY_PATH=$PWD/$shim "$build/perigee" "$@" 2>&1
+  echo "status $?"
+}
+
+out=$(on_shim run "$tasks" --impl naive,expert --device cuda:0 --budget 0.05 --json)
+check "an expert passes and is timed by the same clock" "$out" '*"impl":"expert"*"time":{*"median_us":*status 0'
+check "the record says who it was" "$out" '*"lang":"lua","library":{"library":"driver","version":"13000"}*"trusted":true*'
+check "it was compared with the plain kernel" "$out" '*"speedup":{"naive":*'
+out=$(on_shim run "$tasks" --device cuda:0 --budget 0.05)
+check "an element left out" "$out" "*short *unwritten_output*1 of 1000 elements never written*"
+check "a write past the end" "$out" "*beyond *out_of_bounds*y ends at 4000 bytes*"
+check "a changed input" "$out" "*input *input_modified*changed its input x*"
+check "a mistake in the file has its place" "$out" "*broken *launch_error*tests/experts/broken.lua:3: attempt to perform arithmetic*"
+check "a library that fails when it is called" "$out" "*late *launch_error*libraryCall: status 7 (invalid value)*"
+check "a missing library is passed over" "$out" "*not run: missing: this machine has no libperigee_has_no_such_library (it comes with*status 1"
+out=$(on_shim run "$tasks" --impl missing --device cuda:0)
+check "but not when it is asked for by name" "$out" "*missing *environment*status 3"
+out=$(on_shim run "$tasks" --impl naive,expert --device sim)
+check "a simulator has no libraries" "$out" "*expert *environment*an expert calls a library on a GPU*status 3"
+check "a run on the simulator goes without" "$(on_shim run matmul/f32 --device sim --set m=8 --set n=8 --set k=8)" \
+  "*naive *passed*not run: expert: an expert calls*status 0"
+
+cp tests/experts/driver.lua "$folder/mine.lua"
+check "a candidate is no expert" "$(on_shim check "$tasks" "$folder/mine.lua")" "*is no device code: host code in Lua is for experts*status 2"
+echo 'return { file = "mine.lua", lang = "lua" }' >"$folder/plan.lua"
+check "nor is one with a plan" "$(on_shim check "$tasks" "$folder" --device cuda:0)" "*compile_error*host code in Lua is for experts*status 1"
+rm -rf "$folder"
+finish
