@@ -112,8 +112,8 @@ local function candidate_of(given)
     core.error("invalid", ("pg.check: expected a path or { source = text }, got a %s"):format(
       type(given)))
   end
-  return { name = "candidate", lang = impl.known_language(given.lang or "cuda", "pg.check"), path = "./candidate",
-    source = given.source, shown = "candidate.cu", foreign = true }
+  return { name = "candidate", lang = impl.known_language(given.lang or "cuda", "pg.check"),
+    path = "./candidate", source = given.source, shown = "candidate.cu", foreign = true }
 end
 
 --- Judge one candidate: every check size with three seeds, then the timed size.
