@@ -13,6 +13,25 @@ local function multiplications(p)
   return 9 * p.images * p.inputs * p.outputs * p.height * p.width
 end
 
+local function padded(p)
+  return { inputs = (p.inputs + 3) // 4 * 4, outputs = (p.outputs + 127) // 128 * 128 }
+end
+
+local function tiled_steps(p)
+  local with = padded(p)
+  return {
+    {
+      kernel = "conv2d_filters", grid = { with.outputs // 128, 9 * with.inputs }, block = 128,
+      args = { "w", "filters", "inputs", "outputs", with.inputs, with.outputs },
+    },
+    {
+      kernel = "conv2d_tiled", block = 128,
+      grid = { (p.width + 7) // 8 * ((p.height + 7) // 8), with.outputs // 128, p.images },
+      args = { "x", "filters", "y", "inputs", "outputs", "height", "width", with.outputs },
+    },
+  }
+end
+
 return pg.task {
   name = "conv/conv2d",
   doc = [==[
@@ -65,5 +84,13 @@ operations for each element of y and input channel.]==],
   time = { method = "hot" },
   impls = {
     naive = { "cuda", "kernels/conv/conv2d.cu", doc = "one element a thread" },
+    tiled = {
+      "cuda", "kernels/conv/conv2d_tiled.cu", doc = "8 x 8 pixels of 128 outputs a block",
+      launch = tiled_steps,
+      scratch = function(p)
+        local with = padded(p)
+        return { filters = { dtype = "f32", n = 9 * with.inputs * with.outputs } }
+      end,
+    },
   },
 }

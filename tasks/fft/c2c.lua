@@ -19,6 +19,20 @@ local function stage_steps(p)
   return steps[1] and steps or { { copy = { "y", "x" } } }
 end
 
+-- Sixteen numbers a thread; a block has 256 threads, or as many as a longer transform wants.
+local function shared_step(p)
+  local n, args = 1 << p.log2n, { "x", "y", "n", "batch" }
+  if n < 16 then
+    return { kernel = "fft_few", grid = (p.batch + 127) // 128, block = 128, args = args }
+  end
+  local block = math.max(256, n // 16)
+  local rows = block // (n // 16)
+  return {
+    kernel = "fft_" .. (1 << (p.log2n - 1) % 4 + 1), grid = (p.batch + rows - 1) // rows,
+    block = block, shared = n > 16 and 8 * rows * (n + n // 16) or 0, args = args,
+  }
+end
+
 return pg.task {
   name = "fft/c2c",
   doc = [==[
@@ -67,6 +81,10 @@ a complex number, in one pass over memory if a transform fits into a multiproces
       "cuda", "kernels/fft/stages.cu", doc = "a launch for each factor of two",
       launch = stage_steps,
       scratch = function(p) return { other = { dtype = "f32", n = 2 * p.batch << p.log2n } } end,
+    },
+    shared = {
+      "cuda", "kernels/fft/shared.cu", doc = "by factors of 16, once through memory",
+      launch = shared_step,
     },
   },
 }

@@ -26,6 +26,48 @@ local function elimination_steps(p)
   return steps
 end
 
+local PANEL, TILE, BACK = 16, 64, 32
+
+-- Of the padded matrix with the right-hand sides beside it.
+local function layout(p)
+  local size = (p.n + BACK - 1) // BACK * BACK
+  return size, size + (p.m + 3) // 4 * 4
+end
+
+-- Rows of a panel that each of 512 threads has: a power of two.
+local function panel_kernel(rows)
+  local each = 1
+  while each * 512 < rows do each = 2 * each end
+  return "solve_panel_" .. each
+end
+
+local function blocked_steps(p)
+  local size, stride = layout(p)
+  local steps = {
+    {
+      kernel = "solve_begin", grid = { (stride + 127) // 128, size }, block = 128,
+      args = { "a", "b", "w", "n", "m", size, stride },
+    },
+  }
+  local function add(kernel, grid, block, ...)
+    steps[#steps + 1] = { kernel = kernel, grid = grid, block = block, args = { ... } }
+  end
+  for at = 0, size - PANEL, PANEL do
+    local right, below = stride - at - PANEL, size - at - PANEL
+    add(panel_kernel(size - at), 1, 512, "w", "moves", size, stride, at)
+    add("solve_rows", (right + 127) // 128, 128, "w", "moves", stride, at)
+    if below > 0 then
+      add("solve_update", { (right + TILE - 1) // TILE, (below + TILE - 1) // TILE }, 256, "w",
+        size, stride, at)
+    end
+  end
+  for at = size - BACK, 0, -BACK do
+    add("solve_back", { (p.m + 31) // 32, at // BACK + 1 }, 256, "w", "x", "n", "m", size, stride,
+      at)
+  end
+  return steps
+end
+
 return pg.task {
   name = "linalg/solve",
   doc = [[
@@ -39,7 +81,7 @@ of a and of x. Factors with partial pivoting take 2 n^3 / 3 operations, in a cha
 solutions of triangles 2 n^2 m.]],
   params = {
     n = {
-      default = 2048, check = { 1, 2, 31, 64, 65, 130, 200 }, sim = 70, min = 1, max = 8192,
+      default = 2048, check = { 1, 2, 31, 64, 65, 130, 200 }, sim = 70, min = 1, max = 4096,
       doc = "equations",
     },
     m = {
@@ -79,6 +121,17 @@ solutions of triangles 2 n^2 m.]],
       scratch = function(p)
         return {
           w = { dtype = "f32", shape = { p.n, p.n + p.m } }, factor = { dtype = "f32", n = p.n },
+        }
+      end,
+    },
+    blocked = {
+      "cuda", "kernels/linalg/solve_blocked.cu",
+      doc = "panels of 16 columns in the registers of one block", launch = blocked_steps,
+      scratch = function(p)
+        local size, stride = layout(p)
+        return {
+          w = { dtype = "f32", shape = { size, stride } },
+          moves = { dtype = "i32", n = 3 * PANEL + 1 },
         }
       end,
     },

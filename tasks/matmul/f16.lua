@@ -57,5 +57,24 @@ the default size arithmetic is the limit: 2 m n k operations.]],
   time = { method = "hot" },
   impls = {
     naive = { "cuda", "kernels/matmul/half.cu", doc = "one element a thread" },
+    mma = {
+      "cuda", "kernels/matmul/half_mma.cu", doc = "mma.sync from tiles that cp.async brings",
+      knobs = {
+        BM = { 128, 64, 256 }, BN = { 256, 64, 128 }, BK = { 64, 32 }, WM = { 64, 32 },
+        WN = { 64, 32 }, STAGES = { 3, 2, 4 },
+      },
+      where = {
+        "BM * BN <= 8 * WM * WN and 4 * WM * WN <= BM * BN", -- 128 to 256 threads
+        "WM <= BM and WN <= BN",
+        "2 * STAGES * BK * (BM + BN) <= 221184", -- bytes of shared memory
+      },
+      launch = function(p)
+        local tiles = ((p.m + p.BM - 1) // p.BM) * ((p.n + p.BN - 1) // p.BN)
+        return {
+          grid = tiles, block = p.BM // p.WM * (p.BN // p.WN) * 32,
+          shared = 2 * p.STAGES * p.BK * (p.BM + p.BN),
+        }
+      end,
+    },
   },
 }

@@ -13,6 +13,19 @@ local function tolerance(p)
   return (4 * math.sqrt(p.columns) + 6 * p.scale + 16) * UNIT
 end
 
+-- A row in registers: 4, 8 or 16 elements a thread; else it is read twice.
+local function rows_steps(p)
+  local threads, fours = 1024, "any"
+  if p.columns % 4 == 0 and p.columns <= 16 * 1024 then
+    threads = math.max(32, math.min(1024, (p.columns + 511) // 512 * 32))
+    local each = (p.columns + 4 * threads - 1) // (4 * threads)
+    fours = each == 3 and 4 or each
+  end
+  return {
+    kernel = "softmax_" .. fours, grid = p.rows, block = threads, args = { "x", "y", "columns" },
+  }
+end
+
 return pg.task {
   name = "norm/softmax",
   doc = [[
@@ -56,6 +69,10 @@ limit: 8 bytes an element.]],
     naive = {
       "cuda", "kernels/norm/softmax.cu", doc = "a thread a row, three passes",
       launch = function(p) return { grid = (p.rows + 63) // 64, block = 64 } end,
+    },
+    rows = {
+      "cuda", "kernels/norm/softmax_rows.cu", doc = "a block a row, which stays in registers",
+      launch = rows_steps,
     },
   },
 }

@@ -3,6 +3,11 @@
 local pg = require "perigee"
 local csr = require "sparse.csr"
 
+-- Blocks that have an equal part of the elements: 8 for each of 132 multiprocessors.
+local function parts(p)
+  return math.max(1, math.min(1056, p.rows * p.mean // 1024))
+end
+
 return pg.task {
   name = "sparse/spmv",
   doc = [==[
@@ -56,5 +61,21 @@ matrix must be read, 8 bytes each, and the vectors moved.]==],
   end,
   impls = {
     naive = { "cuda", "kernels/sparse/spmv.cu", doc = "a thread a row" },
+    stream = {
+      "cuda", "kernels/sparse/spmv_stream.cu", doc = "equal parts of the elements a block",
+      launch = function(p)
+        return {
+          {
+            kernel = "spmv_stream", grid = parts(p), block = 256,
+            args = { "first", "column", "value", "x", "y", "head", "rows" },
+          },
+          {
+            kernel = "spmv_heads", grid = (parts(p) + 255) // 256, block = 256,
+            args = { "first", "y", "head", "rows", parts(p) },
+          },
+        }
+      end,
+      scratch = function(p) return { head = { dtype = "f32", n = parts(p) } } end,
+    },
   },
 }
