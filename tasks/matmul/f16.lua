@@ -26,9 +26,9 @@ The elements of a and b are drawn from [-1, 1), in some checks from elsewhere. P
 single precision and sums must be kept in it, in any order; what tensor cores cut off is allowed. At
 the default size arithmetic is the limit: 2 m n k operations.]],
   params = {
-    m = extent(8192, { 1, 16, 128, 256, 131, 5 }, 140, "rows of a and c"),
-    n = extent(8192, { 1, 8, 256, 384, 258, 300 }, 264, "columns of b and c"),
-    k = extent(8192, { 1, 16, 64, 320, 129, 77 }, 72, "columns of a, rows of b"),
+    m = extent(4096, { 1, 16, 128, 256, 131, 5 }, 140, "rows of a and c"),
+    n = extent(4096, { 1, 8, 256, 384, 258, 300 }, 264, "columns of b and c"),
+    k = extent(4096, { 1, 16, 64, 320, 129, 77 }, 72, "columns of a, rows of b"),
   },
   inputs = function(p, rng)
     local between = { dist = "uniform", low = -1, high = 1 }
