@@ -11,7 +11,8 @@
 typedef struct pg_expert {
   void *state;
   /* Make ready what `request` names ("name", "source", "params", "buffers") for the buffers at
-   * hand. `given` says where they are: {"device", "memory", "stream": the driver's handle, "sets":
+   * hand. `given` says where they are: {"device", "gpu", "memory", "stream": the driver's handle,
+   * "sets":
    * [[the address of each buffer], ...]}. What there is to say of the library goes to `reply`.
    * PG_ENVIRONMENT: this machine lacks it. */
   pg_code (*prepare)(void *state, const json_t *request, const json_t *given, json_t *reply,

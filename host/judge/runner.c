@@ -175,8 +175,8 @@ static json_t *whereabouts(const pg_runner *r) {
     json_array_append_new(sets, addresses);
   }
   json_int_t stream = (json_int_t)r->device->ops->stream_handle(r->stream);
-  return json_pack("{s:s,s:I,s:I,s:o}", "device", r->info.spec, "stream", stream, "memory",
-                   (json_int_t)r->info.memory_bytes, "sets", sets);
+  return json_pack("{s:s,s:s,s:I,s:I,s:o}", "device", r->info.spec, "gpu", r->info.name, "stream",
+                   stream, "memory", (json_int_t)r->info.memory_bytes, "sets", sets);
 }
 
 /* A task's own host code for the buffers at hand. */

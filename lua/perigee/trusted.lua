@@ -6,7 +6,7 @@
 --      -- run.stream   the stream that everything goes to, an integer
 --      -- run.sets     list of {name = device address} of each set; run.buffers[name] = {dtype,
 --      --              shape, bytes}
---      -- run.memory   bytes that the device has
+--      -- run.memory   bytes that the device has; run.gpu its name
 --      -- run.options  what the implementation says as `with`
 --      local handle = require "perigee.lib.cublas".handle(run.stream)
 --      local function enqueue(io, set) handle:sgemm(...) end -- io = run.sets[set + 1]
@@ -35,7 +35,7 @@ end
 local function run_of(request, given)
   local buffers = {}
   for _, buffer in ipairs(request.buffers) do buffers[buffer.name] = buffer end
-  return { params = request.params, stream = given.stream, memory = given.memory,
+  return { params = request.params, stream = given.stream, memory = given.memory, gpu = given.gpu,
     sets = sets_of(request, given), buffers = buffers, options = request.options or {} }
 end
 
@@ -64,7 +64,7 @@ local function prepare(request, given)
 end
 
 --- Called by the runner. @tparam string request JSON {name, source, params, buffers, options}
--- @tparam string given JSON {device, stream, memory, sets = addresses}
+-- @tparam string given JSON {device, gpu, stream, memory, sets = addresses}
 -- @treturn string JSON of what the library says of itself
 -- @treturn function called with the number of a set
 -- @raise what the file raises, with its place; "environment" when a library is missing

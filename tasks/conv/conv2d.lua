@@ -83,6 +83,7 @@ operations for each element of y and input channel.]==],
   end,
   time = { method = "hot" },
   impls = {
+    expert = { "lua", "kernels/conv/expert.lua", doc = "cuDNN" },
     naive = { "cuda", "kernels/conv/conv2d.cu", doc = "one element a thread" },
     tiled = {
       "cuda", "kernels/conv/conv2d_tiled.cu", doc = "8 x 8 pixels of 128 outputs a block",

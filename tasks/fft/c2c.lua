@@ -77,6 +77,7 @@ a complex number, in one pass over memory if a transform fits into a multiproces
     return { bytes = 16 * count, flops = 5 * p.log2n * count, items = count }
   end,
   impls = {
+    expert = { "lua", "kernels/fft/expert.lua", doc = "cuFFT" },
     naive = {
       "cuda", "kernels/fft/stages.cu", doc = "a launch for each factor of two",
       launch = stage_steps,

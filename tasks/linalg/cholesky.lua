@@ -75,6 +75,7 @@ single precision. The work is n^3 / 3 operations, in a chain of n square roots a
   end,
   time = { method = "hot" },
   impls = {
+    expert = { "lua", "kernels/linalg/expert_cholesky.lua", doc = "cuSOLVER" },
     naive = {
       "cuda", "kernels/linalg/cholesky_column.cu", doc = "a launch a column", launch = column_steps,
     },

@@ -115,6 +115,7 @@ solutions of triangles 2 n^2 m.]],
   end,
   time = { method = "hot" },
   impls = {
+    expert = { "lua", "kernels/linalg/expert_solve.lua", doc = "cuSOLVER" },
     naive = {
       "cuda", "kernels/linalg/solve_elimination.cu", doc = "three launches a column",
       launch = elimination_steps,

@@ -56,6 +56,7 @@ the default size arithmetic is the limit: 2 m n k operations.]],
   end,
   time = { method = "hot" },
   impls = {
+    expert = { "lua", "kernels/matmul/expert_f16.lua", doc = "cuBLASLt" },
     naive = { "cuda", "kernels/matmul/half.cu", doc = "one element a thread" },
     mma = {
       "cuda", "kernels/matmul/half_mma.cu", doc = "mma.sync from tiles that cp.async brings",

@@ -66,6 +66,7 @@ limit: 8 bytes an element.]],
     return { bytes = 8 * count, items = count }
   end,
   impls = {
+    expert = { "lua", "kernels/norm/expert.lua", doc = "cuDNN" },
     naive = {
       "cuda", "kernels/norm/softmax.cu", doc = "a thread a row, three passes",
       launch = function(p) return { grid = (p.rows + 63) // 64, block = 64 } end,

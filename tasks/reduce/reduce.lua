@@ -68,6 +68,7 @@ single precision is exact in any order, and one element too many or too few is s
     naive = function(p)
       return { { memset = "y" }, { grid = (p.n + 255) // 256, block = 256 } }
     end,
+    expert = { "lua", "kernels/reduce/expert.lua", doc = "CUB" },
   },
   dot = {
     doc = ([[
@@ -151,6 +152,7 @@ local function reduction(name, one)
       return { bytes = 4 * one.arrays * p.n, flops = one.flops * p.n, items = p.n }
     end,
     impls = {
+      expert = one.expert,
       naive = {
         "cuda", "kernels/reduce/tree.cu", doc = "one element a thread, one atomic a block",
         launch = one.naive, scratch = one.scratch,

@@ -80,6 +80,7 @@ radix sort of four passes and a count moves 36.]],
   validate = { "sorted_by", of = "sorted", from = "keys" },
   work = function(p) return { bytes = 8 * p.n, items = p.n } end,
   impls = {
+    expert = { "lua", "kernels/sort/expert.lua", doc = "CUB" },
     naive = {
       "cuda", "kernels/sort/bitonic.cu", doc = "bitonic, a launch for each of its steps",
       kernel = "void bitonic(unsigned* keys, int n, int size, int stride)",

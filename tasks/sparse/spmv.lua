@@ -60,6 +60,7 @@ matrix must be read, 8 bytes each, and the vectors moved.]==],
     return { bytes = 8 * count + 12 * p.rows, flops = 2 * count, items = count }
   end,
   impls = {
+    expert = { "lua", "kernels/sparse/expert.lua", doc = "cuSPARSE" },
     naive = { "cuda", "kernels/sparse/spmv.cu", doc = "a thread a row" },
     stream = {
       "cuda", "kernels/sparse/spmv_stream.cu", doc = "equal parts of the elements a block",

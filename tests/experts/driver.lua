@@ -5,12 +5,6 @@ local ffi = require "ffi"
 local cuda = require "perigee.lib.cuda"
 
 ffi.cdef [[
-  int cuModuleLoadDataEx(void **module, const void *image, unsigned count, void *options,
-                         void *values);
-  int cuModuleGetFunction(void **function, void *module, const char *name);
-  int cuLaunchKernel(void *function, unsigned grid_x, unsigned grid_y, unsigned grid_z,
-                     unsigned block_x, unsigned block_y, unsigned block_z, unsigned shared,
-                     void *stream, void **params, void **extra);
   int cuDriverGetVersion(int *version);
 ]]
 
@@ -51,7 +45,7 @@ return function(run)
     x[0], y[0] = io.x, io.y
     if run.options.swapped then x[0], y[0] = io.y, io.x end
     cuda.check(driver.cuLaunchKernel(entry[0], (n + 255) // 256, 1, 1, 256, 1, 1, 0,
-      cuda.pointer(run.stream), params, nil), "cuLaunchKernel")
+      run.stream, params, nil), "cuLaunchKernel")
   end
   return enqueue, { library = "driver", version = tostring(version[0]) }
 end

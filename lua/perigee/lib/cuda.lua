@@ -12,9 +12,14 @@ local cuda = {}
 ffi.cdef [[
   int cuMemAlloc_v2(uint64_t *address, size_t bytes);
   int cuMemFree_v2(uint64_t address);
-  int cuMemcpyHtoD_v2(uint64_t to, const void *from, size_t bytes);
-  int cuMemcpyDtoH_v2(void *to, uint64_t from, size_t bytes);
-  int cuMemsetD8Async(uint64_t to, unsigned char value, size_t bytes, void *stream);
+  int cuMemcpyDtoDAsync_v2(uint64_t to, uint64_t from, size_t bytes, uintptr_t stream);
+  int cuStreamSynchronize(uintptr_t stream);
+  int cuModuleLoadDataEx(void **module, const void *image, unsigned count, void *options,
+                         void *values);
+  int cuModuleGetFunction(void **function, void *module, const char *name);
+  int cuLaunchKernel(void *function, unsigned grid_x, unsigned grid_y, unsigned grid_z,
+                     unsigned block_x, unsigned block_y, unsigned block_z, unsigned shared,
+                     uintptr_t stream, void **params, void **extra);
 ]]
 
 -- ---- finding libraries ----
@@ -92,7 +97,7 @@ end
 -- @tparam integer status
 -- @tparam string what the call, e.g. "cublasSgemm"
 -- @tparam[opt] table names status -> name
--- @raise "out_of_memory" is left to the library's own status: "launch_error"
+-- @raise "launch_error"
 function cuda.check(status, what, names)
   if type(status) ~= "number" then status = ffi.tonumber(status) end
   if status == 0 then return end
@@ -100,7 +105,7 @@ function cuda.check(status, what, names)
     names and names[status] and " (" .. names[status] .. ")" or ""))
 end
 
--- ---- memory ----
+-- ---- memory and streams ----
 
 --- The driver's library.
 function cuda.driver()
@@ -113,7 +118,7 @@ end
 -- @raise "out_of_memory"
 function cuda.allocate(bytes)
   local driver, at = cuda.driver(), ffi.new "uint64_t[1]"
-  if bytes > 0 and ffi.tonumber(driver.cuMemAlloc_v2(at, bytes)) ~= 0 then
+  if bytes > 0 and driver.cuMemAlloc_v2(at, bytes) ~= 0 then
     core.error("out_of_memory", ("no memory for a workspace of %d bytes"):format(bytes))
   end
   local address = ffi.tonumber(at[0])
@@ -122,9 +127,62 @@ function cuda.allocate(bytes)
   end })
 end
 
---- A device address as the pointer that a library takes. @tparam integer address
-function cuda.pointer(address)
-  return ffi.cast("void *", address)
+--- Make ready a copy on the device. @treturn function (to, from) called with addresses; enqueues
+function cuda.copying(stream, bytes)
+  local driver = cuda.driver()
+  return function(to, from)
+    if bytes > 0 then
+      cuda.check(driver.cuMemcpyDtoDAsync_v2(to, from, bytes, stream), "cuMemcpyDtoDAsync")
+    end
+  end
+end
+
+--- Wait for a stream.
+function cuda.wait(stream)
+  cuda.check(cuda.driver().cuStreamSynchronize(stream), "cuStreamSynchronize")
+end
+
+local TRIES = 5 -- of each; the best counts
+
+--- Which of several ways takes the least time, by the host's clock.
+-- @tparam integer stream
+-- @tparam integer count
+-- @tparam function enqueue called with the number of a way; false: that one does not work
+-- @treturn integer the fastest
+-- @treturn integer how many work
+-- @raise "unsupported" when none does
+function cuda.fastest(stream, count, enqueue)
+  local best, best_s, works = nil, math.huge, 0
+  for number = 1, count do
+    local least, ok = math.huge, enqueue(number) -- which may load a kernel
+    for _ = 1, ok and TRIES or 0 do
+      cuda.wait(stream)
+      local started = core.now()
+      enqueue(number)
+      cuda.wait(stream)
+      least = math.min(least, core.now() - started)
+    end
+    works = works + (ok and 1 or 0)
+    if least < best_s then best, best_s = number, least end
+  end
+  return best or core.error("unsupported", "the library has no way to compute this"), works
+end
+
+-- ---- kernels of our own ----
+
+--- A kernel of committed PTX, for the little that a library leaves to do.
+-- @tparam string path of the PTX, relative to Perigee's folder
+-- @tparam string name
+-- @treturn function (stream, grid, block, args = a cdata array of pointers to the arguments)
+function cuda.kernel(path, name)
+  local driver, module, entry = cuda.driver(), ffi.new "void *[1]", ffi.new "void *[1]"
+  local ptx = files.read(files.find(path, { core.home }))
+  cuda.check(driver.cuModuleLoadDataEx(module, ptx, 0, nil, nil), "cuModuleLoadDataEx")
+  cuda.check(driver.cuModuleGetFunction(entry, module[0], name), "cuModuleGetFunction")
+  return function(stream, grid, block, args)
+    cuda.check(driver.cuLaunchKernel(entry[0], grid[1], grid[2], 1, block[1], block[2], 1, 0,
+      stream, args, nil), "cuLaunchKernel")
+  end
 end
 
 return cuda

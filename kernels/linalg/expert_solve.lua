@@ -1,0 +1,17 @@
+--- linalg/solve by cuSOLVER: factors with partial pivoting. Right-hand sides and solutions are
+-- transposed on the way, since the library keeps them column by column.
+return function(run)
+  local cuda = require "perigee.lib.cuda"
+  local n, m = run.params.n, run.params.m
+  local solver = require("perigee.lib.cusolver").handle(run.stream)
+  local blas = require("perigee.lib.cublas").handle(run.stream)
+  local factors, sides = cuda.allocate(4 * n * n), cuda.allocate(4 * n * m)
+  local copy, solve = cuda.copying(run.stream, 4 * n * n), solver:solution(n, m)
+  local there, back = blas:transposition(n, m), blas:transposition(m, n)
+  return function(io)
+    copy(factors.at, io.a)
+    there(io.b, sides.at)
+    solve(factors.at, sides.at)
+    back(sides.at, io.x)
+  end, { library = "cuSOLVER", version = solver.version }
+end

@@ -1,0 +1,95 @@
+--- CUB for experts: its device-wide functions are templates of host code, so a few lines of CUDA
+-- C++ that call them are compiled by the toolkit's nvcc, once, into a library that ffi loads.
+-- @module perigee.lib.cub
+
+local core = require "perigee.core"
+local cuda = require "perigee.lib.cuda"
+local ffi = require "ffi"
+local files = require "perigee.files"
+
+local cub = {}
+
+local HEAD = [[
+#include <cub/cub.cuh>
+#define PG_EXPORT extern "C" __attribute__((visibility("default")))
+PG_EXPORT int pg_cub_version() { return CUB_VERSION; }
+]]
+local FLAGS = "-shared -O3 -std=c++17 -arch=native -Xcompiler -fPIC"
+
+local function output_of(command)
+  local pipe = io.popen(command .. " 2>&1", "r")
+  local text = pipe:read "a"
+  return text, pipe:close() == true
+end
+
+local function quoted(word)
+  return "'" .. word:gsub("'", "'\\''") .. "'"
+end
+
+-- nvcc and what it says of itself.
+local function compiler()
+  local candidates = {}
+  for _, name in ipairs { "CUDA_HOME", "CUDA_PATH" } do
+    local root = os.getenv(name)
+    if root and root ~= "" then candidates[#candidates + 1] = files.join(root, "bin/nvcc") end
+  end
+  for _, path in ipairs { "nvcc", "/usr/local/cuda/bin/nvcc" } do
+    candidates[#candidates + 1] = path
+  end
+  for _, path in ipairs(candidates) do
+    local text, ok = output_of(quoted(path) .. " --version")
+    if ok then return path, text end
+  end
+  core.error("environment", "this machine has no nvcc, which compiles CUB",
+    "it comes with the CUDA toolkit; name its folder in CUDA_HOME")
+end
+
+local function first_error(log)
+  return log:match "[^\n]*error[^\n]*" or log:match "[^\n]+" or "it says nothing"
+end
+
+local function compile(nvcc, source, path)
+  local part = ("%s.%d"):format(path, core.getpid())
+  local ok, e = core.write_file(part .. ".cu", source)
+  if not ok then core.error(e.code, e.message, e.hint, e.where) end
+  local log, compiled = output_of(("%s %s %s -o %s"):format(quoted(nvcc), FLAGS,
+    quoted(part .. ".cu"), quoted(part .. ".so")))
+  os.remove(part .. ".cu")
+  if not compiled then
+    os.remove(part .. ".so")
+    core.error("compile_error", "nvcc: " .. first_error(log))
+  end
+  assert(os.rename(part .. ".so", path))
+end
+
+--- Compile functions that call CUB, for the GPU that is here, or take them from the user's cache.
+-- @tparam string source CUDA C++ after `#include <cub/cub.cuh>`; what is called from here begins
+--   with PG_EXPORT
+-- @tparam string declarations for ffi
+-- @tparam string gpu the GPU's name, which is a part of the key
+-- @treturn library of ffi
+-- @treturn string version of CUB
+-- @raise "environment" without nvcc, "compile_error"
+function cub.compile(source, declarations, gpu)
+  local nvcc, version = compiler()
+  local text = HEAD .. source
+  local key = core.sha256(table.concat({ version, FLAGS, gpu, text }, "\0"))
+  local folder = files.cache "native"
+  if not (folder and core.mkdir_all(folder)) then
+    core.error("environment", "there is no folder to keep compiled libraries in",
+      "set HOME or XDG_CACHE_HOME")
+  end
+  local path = files.join(folder, key .. ".so")
+  if not files.is_file(path) then compile(nvcc, text, path) end
+  ffi.cdef("int pg_cub_version();" .. declarations)
+  local library = ffi.load(path)
+  local number = library.pg_cub_version()
+  return library, ("%d.%d.%d"):format(number // 100000, number // 100 % 1000, number % 100)
+end
+
+--- Raise what a function of CUB answered, unless it is 0.
+function cub.check(status, what)
+  if status ~= 0 then cuda.check(status, what) end
+end
+
+return cub
