@@ -181,7 +181,8 @@ static void their_number_is_bounded(void **state) {
 }
 
 int main(int argc, char **argv) {
-  if (argc > 1 && strcmp(argv[1], "--worker") == 0) return pg_child_main(argc, argv, fake_open);
+  if (argc > 1 && strcmp(argv[1], "--worker") == 0)
+    return pg_child_main(argc, argv, fake_open, NULL);
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(one_that_breeds_is_ended),
       cmocka_unit_test(orphans_count),
