@@ -35,29 +35,34 @@ static bool is_poisoned(const pg_buffer *b) {
   return b->role == PG_ROLE_OUTPUT || b->role == PG_ROLE_SCRATCH;
 }
 
-/* One place in shared memory: that of the next version. */
-static pg_code parse_place(const json_t *value, pg_buffer *b, size_t shared_bytes,
-                           pg_error *error) {
+/* A place in shared memory. */
+static pg_code parse_place(const json_t *value, const pg_buffer *b, size_t shared_bytes,
+                           size_t *place, pg_error *error) {
   json_int_t at = json_integer_value(value);
   if (!json_is_integer(value) || at < 0)
     return pg_req_expected("at", "offsets >= 0 in shared memory", value, error);
   if ((uint64_t)at > shared_bytes || b->bytes > shared_bytes - (size_t)at)
     return pg_fail(error, PG_RANGE, "%zu bytes at %lld lie outside the %zu bytes of shared memory",
                    b->bytes, (long long)at, shared_bytes);
-  b->at[b->versions++] = (size_t)at;
+  *place = (size_t)at;
   return PG_OK;
 }
 
-/* "at": an offset, or one for each version. */
+/* "at": an offset, or one for each version, null for contents that come later. */
 static pg_code parse_places(const json_t *at, pg_buffer *b, size_t shared_bytes, pg_error *error) {
-  if (!json_is_array(at)) return parse_place(at, b, shared_bytes, error);
+  b->versions = 1;
+  if (!json_is_array(at)) return parse_place(at, b, shared_bytes, &b->at[0], error);
   size_t n = json_array_size(at);
   if (n < 1 || n > PG_VERSION_MAX)
     return pg_fail(error, PG_RANGE, "\"at\": expected 1 to %d versions, got %zu", PG_VERSION_MAX,
                    n);
   pg_code code = PG_OK;
-  for (size_t i = 0; !code && i < n; i++)
-    code = parse_place(json_array_get(at, i), b, shared_bytes, error);
+  b->versions = (int)n;
+  for (size_t i = 0; !code && i < n; i++) {
+    const json_t *value = json_array_get(at, i);
+    b->at[i] = PG_BLANK;
+    if (!json_is_null(value)) code = parse_place(value, b, shared_bytes, &b->at[i], error);
+  }
   return code;
 }
 
@@ -85,10 +90,11 @@ static pg_code parse_buffer(const json_t *spec, pg_buffer *b, size_t shared_byte
                             pg_error *error) {
   const char *name = "";
   int64_t bytes = 0;
-  pg_code code = pg_req_known(spec, "name bytes role at fill", error);
+  pg_code code = pg_req_known(spec, "name bytes role at fill judged", error);
   if (!code) code = pg_req_string(spec, "name", &name, error);
   if (!code) code = pg_req_integer(spec, "bytes", 0, most_bytes, &bytes, error);
   if (!code) code = parse_role(spec, &b->role, error);
+  if (!code) code = pg_opt_bool(spec, "judged", &b->judged, error);
   if (code) return code;
   if (!*name || strlen(name) >= sizeof b->name)
     return pg_fail(error, PG_RANGE, "\"name\": expected 1 to %zu bytes, got %zu",
@@ -214,31 +220,67 @@ static pg_code allocate_all(pg_buffers *buffers, pg_error *error) {
 static pg_code set_contents(pg_buffers *buffers, const pg_buffer *b, int version, pg_ptr to,
                             const uint8_t *shared, pg_error *error) {
   pg_device *d = buffers->device;
-  if (b->has_fill) return d->ops->fill(d, to, b->fill, 1, b->bytes, buffers->stream, error);
+  if (b->has_fill || b->at[version] == PG_BLANK)
+    return d->ops->fill(d, to, b->fill, 1, b->bytes, buffers->stream, error);
   return d->ops->upload(d, to, shared + b->at[version], b->bytes, buffers->stream, error);
 }
 
-/* Contents of inputs and masters, and the hash that later says whether they changed. */
+/* What does not change, an input or a master, and the hash that later says whether it did. */
+static pg_code fill_constant(pg_buffers *buffers, pg_buffer *b, int version, const uint8_t *shared,
+                             pg_error *error) {
+  pg_ptr to = pg_buffers_constant(b, version);
+  if (!to) return PG_OK;
+  pg_code code = set_contents(buffers, b, version, to, shared, error);
+  if (!code) code = pg_guard_hash(buffers, to, b->bytes, &b->hash[version], error);
+  return code;
+}
+
 static pg_code fill_constants(pg_buffers *buffers, const uint8_t *shared, pg_error *error) {
   pg_code code = PG_OK;
   for (int i = 0; !code && i < buffers->count; i++) {
     pg_buffer *b = &buffers->list[i];
-    for (int k = 0; !code && k < b->versions; k++) {
-      pg_ptr to = pg_buffers_constant(b, k);
-      if (!to) continue;
-      code = set_contents(buffers, b, k, to, shared, error);
-      if (!code) code = pg_guard_hash(buffers, to, b->bytes, &b->hash[k], error);
-    }
+    for (int k = 0; !code && k < b->versions; k++)
+      code = fill_constant(buffers, b, k, shared, error);
     if (code) pg_where(error, "%s", b->name);
   }
   return code;
 }
 
-pg_code pg_buffers_make(pg_buffers *out, pg_device *device, pg_stream *stream,
+/* One item of a renewal. */
+static pg_code renew(pg_buffers *buffers, const json_t *item, int version, const uint8_t *shared,
+                     size_t shared_bytes, pg_error *error) {
+  int64_t index = 0;
+  size_t at = 0;
+  pg_code code = pg_req_known(item, "index at", error);
+  if (!code) code = pg_req_integer(item, "index", 0, buffers->count - 1, &index, error);
+  if (code) return code;
+  pg_buffer *b = &buffers->list[index];
+  if (is_poisoned(b) || b->has_fill || version >= b->versions)
+    return pg_fail(error, PG_INVALID, "%s has no contents of version %d", b->name, version);
+  code = parse_place(json_object_get(item, "at"), b, shared_bytes, &at, error);
+  if (code) return code;
+  b->at[version] = at;
+  return fill_constant(buffers, b, version, shared, error);
+}
+
+pg_code pg_buffers_renew(pg_buffers *buffers, const json_t *request, const uint8_t *shared,
+                         size_t shared_bytes, pg_error *error) {
+  int64_t version = 0;
+  const json_t *list = NULL;
+  pg_code code = pg_req_integer(request, "version", 0, PG_VERSION_MAX - 1, &version, error);
+  if (!code) code = pg_req_list(request, "buffers", PG_BUFFER_MAX, &list, error);
+  for (size_t i = 0; !code && i < json_array_size(list); i++) {
+    code = renew(buffers, json_array_get(list, i), (int)version, shared, shared_bytes, error);
+    if (code) pg_where(error, "buffers[%zu]", i);
+  }
+  return code;
+}
+
+pg_code pg_buffers_make(pg_buffers *out, pg_device *device, pg_stream *stream, pg_digest *digest,
                         const json_t *request, const uint8_t *shared, size_t shared_bytes,
                         pg_error *error) {
   pg_device_info info = {0};
-  *out = (pg_buffers){.device = device, .stream = stream};
+  *out = (pg_buffers){.device = device, .stream = stream, .digest = digest};
   pg_code code = parse(out, request, shared_bytes, error);
   if (!code) code = device->ops->info(device, &info, error);
   if (!code && info.memory_bytes && bytes_needed(out) > info.memory_bytes) {
@@ -313,6 +355,47 @@ pg_code pg_buffers_reset(pg_buffers *buffers, int set, uint32_t poison, pg_error
   return code;
 }
 
+pg_code pg_buffers_digest(pg_buffers *buffers, pg_digest *digest, size_t slot, int set,
+                          pg_error *error) {
+  pg_code code = PG_OK;
+  for (int i = 0; !code && i < buffers->count; i++) {
+    const pg_buffer *b = &buffers->list[i];
+    if (!b->judged) continue;
+    code = pg_digest_add(digest, slot, (uint64_t)i, pg_buffers_at(buffers, i, set), b->bytes,
+                         buffers->stream, error);
+  }
+  return code;
+}
+
+pg_code pg_buffers_keep(pg_buffers *buffers, int to, int set, pg_digest *digest, size_t slot,
+                        uint64_t right, pg_error *error) {
+  pg_device *d = buffers->device;
+  pg_code code = PG_OK;
+  for (int i = 0; !code && i < buffers->count; i++) {
+    const pg_buffer *b = &buffers->list[i];
+    bool own = b->role == PG_ROLE_STATE || b->role == PG_ROLE_OUTPUT;
+    pg_ptr here = pg_buffers_at(buffers, i, set), there = pg_buffers_at(buffers, i, to);
+    if (!own || b->bytes == 0 || here == there) continue;
+    if (digest)
+      code = pg_digest_keep(digest, slot, right, there, here, b->bytes, buffers->stream, error);
+    else
+      code = d->ops->copy(d, there, here, b->bytes, buffers->stream, error);
+  }
+  return code;
+}
+
+pg_code pg_buffers_touch(pg_buffers *buffers, int set, pg_ptr to, size_t bytes, pg_error *error) {
+  pg_device *d = buffers->device;
+  pg_code code = PG_OK;
+  for (int i = 0; !code && i < buffers->count; i++) {
+    const pg_buffer *b = &buffers->list[i];
+    size_t n = b->bytes < bytes ? b->bytes : bytes;
+    if (b->role != PG_ROLE_INPUT || n == 0) continue;
+    code = d->ops->copy(d, to, pg_buffers_at(buffers, i, set), n, buffers->stream, error);
+  }
+  return code;
+}
+
 pg_code pg_buffers_hide_inputs(pg_buffers *buffers, uint32_t poison, pg_error *error) {
   pg_code code = PG_OK;
   for (int i = 0; !code && i < buffers->count; i++) {
@@ -331,7 +414,8 @@ pg_code pg_buffers_show_inputs(pg_buffers *buffers, const uint8_t *shared, size_
     const pg_buffer *b = &buffers->list[i];
     if (b->role != PG_ROLE_INPUT || b->bytes == 0) continue;
     for (int k = 0; !code && k < b->versions; k++) {
-      if (!b->has_fill && (b->at[k] > shared_bytes || b->bytes > shared_bytes - b->at[k]))
+      if (!b->has_fill && b->at[k] != PG_BLANK &&
+          (b->at[k] > shared_bytes || b->bytes > shared_bytes - b->at[k]))
         return pg_fail(error, PG_RANGE, "the contents of %s are no longer in shared memory",
                        b->name);
       code = set_contents(buffers, b, k, pg_buffers_constant(b, k), shared, error);

@@ -18,13 +18,16 @@ static pg_code keep(pg_globals *g, pg_module *module, const char *name, json_t *
   if (code || bytes == 0) return code;
   code = d->ops->alloc(d, bytes, &copy, error);
   if (code) return code;
-  g->list[g->count++] = (pg_global){at, copy, bytes};
-  return d->ops->copy(d, copy, at, bytes, g->stream, error);
+  pg_global *one = &g->list[g->count++];
+  *one = (pg_global){at, copy, bytes, 0};
+  code = d->ops->copy(d, copy, at, bytes, g->stream, error);
+  if (!code && g->digest) code = pg_digest_of(g->digest, copy, bytes, &one->hash, g->stream, error);
+  return code;
 }
 
-pg_code pg_globals_keep(pg_globals *out, pg_device *device, pg_stream *stream, pg_module *module,
-                        const json_t *names, json_t *missing, pg_error *error) {
-  *out = (pg_globals){.device = device, .stream = stream};
+pg_code pg_globals_keep(pg_globals *out, pg_device *device, pg_stream *stream, pg_digest *digest,
+                        pg_module *module, const json_t *names, json_t *missing, pg_error *error) {
+  *out = (pg_globals){.device = device, .stream = stream, .digest = digest};
   pg_code code = PG_OK;
   size_t most = json_array_size(names);
   if (most > 0) out->list = calloc(most, sizeof *out->list);
@@ -46,6 +49,18 @@ pg_code pg_globals_reset(const pg_globals *g, pg_error *error) {
   for (size_t i = 0; !code && i < g->count; i++)
     code = g->device->ops->copy(g->device, g->list[i].at, g->list[i].copy, g->list[i].bytes,
                                 g->stream, error);
+  return code;
+}
+
+pg_code pg_globals_changed(const pg_globals *g, bool *changed, pg_error *error) {
+  pg_code code = PG_OK;
+  *changed = false;
+  if (!g->digest) return PG_OK;
+  for (size_t i = 0; !code && i < g->count; i++) {
+    uint64_t hash = 0;
+    code = pg_digest_of(g->digest, g->list[i].copy, g->list[i].bytes, &hash, g->stream, error);
+    *changed = *changed || (!code && hash != g->list[i].hash);
+  }
   return code;
 }
 

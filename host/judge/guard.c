@@ -36,6 +36,7 @@ static uint64_t hash_more(const uint64_t key[2], uint64_t h, const uint8_t *data
 pg_code pg_guard_hash(pg_buffers *b, pg_ptr from, size_t bytes, uint64_t *hash, pg_error *error) {
   pg_device *d = b->device;
   uint64_t h = bytes;
+  if (b->digest) return pg_digest_of(b->digest, from, bytes, hash, b->stream, error);
   for (size_t done = 0; done < bytes;) {
     size_t n = bytes - done < PG_BOUNCE ? bytes - done : PG_BOUNCE;
     pg_code code = d->ops->download(d, b->bounce, from + done, n, b->stream, error);
@@ -155,19 +156,28 @@ static pg_code has_changed(pg_buffers *buffers, const pg_buffer *b, bool *change
   return code;
 }
 
-pg_code pg_buffers_verify(pg_buffers *buffers, json_t *reply, pg_error *error) {
+static json_t *others_memory(const char *name) {
+  const char *text = "memory that belongs to no buffer was overwritten";
+  return json_pack("{s:s,s:i,s:s,s:i,s:s}", "buffer", name, "set", 0, "side", "master", "offset", 0,
+                   "text", text);
+}
+
+pg_code pg_buffers_verify(pg_buffers *buffers, const pg_globals *globals, json_t *reply,
+                          pg_error *error) {
   json_t *changed = json_array();
+  bool is_other = false;
   pg_code code = read_zones(buffers, error);
   json_t *found = code ? NULL : check_zones(buffers);
+  if (!code) code = pg_globals_changed(globals, &is_other, error);
+  if (is_other && !found) found = others_memory("variables");
   for (int i = 0; !code && i < buffers->count; i++) {
     const pg_buffer *b = &buffers->list[i];
-    bool is_other = false;
     code = has_changed(buffers, b, &is_other, error);
     if (code || !is_other) continue;
     if (b->role == PG_ROLE_INPUT)
       json_array_append_new(changed, json_string(b->name));
     else if (!found)
-      found = canary(b, 0, "master", 0, "memory that belongs to no buffer was overwritten");
+      found = others_memory(b->name);
   }
   json_object_set_new(reply, "canary", found ? found : json_null());
   json_object_set_new(reply, "inputs_changed", changed);

@@ -10,7 +10,8 @@ enum { PG_BOUNCE = 4 << 20 }; /* bytes of the buffer through which device memory
 
 /* A fresh random key. */
 pg_code pg_guard_key(uint64_t key[2], pg_error *error);
-/* Hash of `bytes` bytes of device memory, read through the bounce buffer. */
+/* Hash of `bytes` bytes of device memory: by the buffers' digest, or read through the bounce
+ * buffer. Waits for the stream. */
 pg_code pg_guard_hash(pg_buffers *buffers, pg_ptr from, size_t bytes, uint64_t *hash,
                       pg_error *error);
 

@@ -29,6 +29,7 @@ static void close_device(pg_runner *r) {
   pg_buffers_free(&r->buffers);
   pg_globals_free(&r->globals);
   pg_clock_free(&r->clock);
+  pg_digest_free(&r->digest);
   if (r->module) r->device->ops->unload(r->device, r->module);
   if (r->stream) r->device->ops->stream_free(r->device, r->stream);
   r->device->ops->close(r->device);
@@ -120,6 +121,16 @@ static pg_code list_kernels(pg_runner *r, pg_module *module, json_t *list, pg_er
   return PG_OK;
 }
 
+/* What hashes memory that must not change, NULL for this side: a simulator's memory is here, and it
+ * finds by itself what writes where it must not. */
+static pg_code need_hasher(pg_runner *r, pg_digest **out, pg_error *error) {
+  *out = NULL;
+  if (!r->info.gpu_clock) return PG_OK;
+  pg_code code = pg_digest_need(&r->digest, r->device, 1, error);
+  if (!code && pg_digest_runs(&r->digest)) *out = &r->digest;
+  return code;
+}
+
 /* The new module is whole before the old one goes. Its variables start afresh; those in "globals"
  * will be put back to what they are now. */
 static pg_code op_load(pg_runner *r, const json_t *request, json_t *reply, pg_error *error) {
@@ -128,6 +139,7 @@ static pg_code op_load(pg_runner *r, const json_t *request, json_t *reply, pg_er
   const json_t *globals = NULL;
   pg_module *module = NULL;
   pg_globals kept = {0};
+  pg_digest *hasher = NULL;
   pg_code code = pg_req_string(request, "image", &image, error);
   if (!code && json_object_get(request, "globals"))
     code = pg_req_list(request, "globals", PG_GLOBAL_MAX, &globals, error);
@@ -139,7 +151,8 @@ static pg_code op_load(pg_runner *r, const json_t *request, json_t *reply, pg_er
   json_t *kernels = json_array();
   json_t *missing = json_array();
   code = list_kernels(r, module, kernels, error);
-  if (!code) code = pg_globals_keep(&kept, d, r->stream, module, globals, missing, error);
+  if (!code) code = need_hasher(r, &hasher, error);
+  if (!code) code = pg_globals_keep(&kept, d, r->stream, hasher, module, globals, missing, error);
   if (code) {
     d->ops->unload(d, module);
     json_decref(kernels);
@@ -160,8 +173,16 @@ static pg_code op_buffers(pg_runner *r, const json_t *request, json_t *reply, pg
   pg_runner_drop_timing(r);
   pg_buffers_free(&r->buffers);
   r->prepared = false;
-  return pg_buffers_make(&r->buffers, r->device, r->stream, request, r->shared, r->shared_bytes,
-                         error);
+  pg_digest *hasher = NULL;
+  pg_code code = need_hasher(r, &hasher, error);
+  if (code) return code;
+  return pg_buffers_make(&r->buffers, r->device, r->stream, hasher, request, r->shared,
+                         r->shared_bytes, error);
+}
+
+static pg_code op_renew(pg_runner *r, const json_t *request, json_t *reply, pg_error *error) {
+  (void)reply;
+  return pg_buffers_renew(&r->buffers, request, r->shared, r->shared_bytes, error);
 }
 
 /* Where the buffers are: what host code needs besides the request. */
@@ -221,6 +242,18 @@ static void add_profile(pg_runner *r, bool wanted, json_t *reply) {
   if (profile) json_object_set_new(reply, "profile", pg_json_profile(profile));
 }
 
+/* "digest": that of what the run left in the set; null where the device computes none. */
+static pg_code add_digest(pg_runner *r, int set, json_t *reply, pg_error *error) {
+  uint64_t digest = 0;
+  pg_code code = pg_digest_need(&r->digest, r->device, 1, error);
+  bool runs = !code && pg_digest_runs(&r->digest);
+  if (runs) code = pg_digest_clear(&r->digest, r->stream, error);
+  if (!code && runs) code = pg_buffers_digest(&r->buffers, &r->digest, 0, set, error);
+  if (!code && runs) code = pg_digest_read(&r->digest, &digest, 1, NULL, r->stream, error);
+  json_object_set_new(reply, "digest", runs ? pg_json_u64(digest) : json_null());
+  return code;
+}
+
 /* "schedule": a seed, "workers": threads at most, for devices that shuffle what launches leave
  * open.
  */
@@ -238,12 +271,13 @@ static pg_code op_run(pg_runner *r, const json_t *request, json_t *reply, pg_err
   int64_t set = 0, poison = 0xDEADBEEF;
   uint64_t seed = 0;
   double wall_us = 0;
-  bool lines = false;
+  bool lines = false, digest = false;
   pg_plan plan = {.expert = pg_runner_expert(r)};
   pg_counters counters = {0};
   pg_code code = pg_req_integer(request, "set", 0, r->buffers.set_count - 1, &set, error);
   if (!code) code = pg_opt_integer(request, "poison", 0, UINT32_MAX, &poison, error);
   if (!code) code = pg_opt_bool(request, "lines", &lines, error);
+  if (!code) code = pg_opt_bool(request, "digest", &digest, error);
   if (!code) code = pg_runner_seed(request, &seed, error);
   if (!code) code = set_schedule(r, request, error);
   if (!code) code = pg_plan_parse(&plan, request, r->device, r->module, &r->buffers, error);
@@ -257,7 +291,8 @@ static pg_code op_run(pg_runner *r, const json_t *request, json_t *reply, pg_err
   json_object_set_new(reply, "wall_us", json_real(wall_us));
   json_object_set_new(reply, "gpu_clock", json_boolean(r->info.gpu_clock));
   json_object_set_new(reply, "counters", pg_json_counters(&counters));
-  return pg_buffers_verify(&r->buffers, reply, error);
+  code = digest ? add_digest(r, (int)set, reply, error) : PG_OK;
+  return code ? code : pg_buffers_verify(&r->buffers, &r->globals, reply, error);
 }
 
 /* The plan over buffers as they are, with inputs that hold garbage; a fault of a simulated kernel
@@ -294,7 +329,7 @@ static pg_code op_export(pg_runner *r, const json_t *request, json_t *reply, pg_
   pg_plan_free(&plan);
   if (code) return code;
   json_object_set_new(reply, "export_us", json_real(us));
-  return pg_buffers_verify(&r->buffers, reply, error);
+  return pg_buffers_verify(&r->buffers, &r->globals, reply, error);
 }
 
 /* Where in shared memory a buffer goes. */
@@ -338,6 +373,7 @@ static const struct {
     {"buffers", op_buffers, true, false}, {"run", op_run, true, true},
     {"read", op_read, true, true},        {"time", pg_runner_time, true, true},
     {"export", op_export, true, true},    {"prepare", op_prepare, true, true},
+    {"renew", op_renew, true, true},
 };
 
 static pg_code dispatch(pg_runner *r, const json_t *request, json_t *reply, pg_error *error) {
@@ -361,7 +397,8 @@ static pg_code dispatch(pg_runner *r, const json_t *request, json_t *reply, pg_e
     return requests[i].handle(r, request, reply, error);
   }
   pg_fail(error, PG_NOT_FOUND, "a runner has no request \"%.60s\"", op);
-  return pg_hint(error, "the requests are open, load, buffers, prepare, run, export, read, time");
+  return pg_hint(error,
+                 "the requests are open, load, buffers, renew, prepare, run, export, read, time");
 }
 
 /* What the device found, verdicts and others; nothing when it finds nothing. */

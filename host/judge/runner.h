@@ -23,6 +23,7 @@ typedef struct pg_runner {
   pg_stream *stream;
   pg_module *module;
   pg_globals globals; /* of the module */
+  pg_digest digest;
   pg_buffers buffers;
   uint8_t *shared; /* borrowed */
   size_t shared_bytes;

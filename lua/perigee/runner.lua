@@ -138,7 +138,7 @@ local function contents_of(list, others, i)
 end
 
 -- Places in the shared memory: initial contents of arrays, then room for what is read back.
-local function lay_out(list, others)
+local function lay_out(list, others, fresh)
   local at = 0
   local function place(bytes)
     local here = at
@@ -151,9 +151,18 @@ local function lay_out(list, others)
     local fetched = buffer.role ~= "input" and not buffer.scratch
     places[i] = { init = {}, contents = sent and contents_of(list, others, i) or {} }
     for number = 1, #places[i].contents do places[i].init[number] = place(buffer.bytes) end
+    if sent and fresh and not rawequal(fresh[i].array, buffer.array) then
+      places[i].fresh = place(buffer.bytes)
+    end
     places[i].back = fetched and place(buffer.bytes) or nil
   end
   return places, math.max(at, ALIGN)
+end
+
+-- Leave a place open behind those of `count` versions, which may share one.
+local function blank(at, count)
+  for number = #at + 1, count do at[number] = at[1] end
+  at[count + 1] = core.null
 end
 
 --- Make the buffers of a case, `sets` copies of state and outputs.
@@ -161,14 +170,16 @@ end
 -- @tparam integer sets
 -- @tparam[opt] table others the same lists for further versions of the case: set s starts from
 --   version s modulo their number
+-- @tparam[opt] table fresh the same list for one more version, whose contents `renew` brings
 -- @treturn boolean true; or nil and a failure
-function Runner:setup(list, sets, others)
-  local places, bytes = lay_out(list, others or {})
+function Runner:setup(list, sets, others, fresh)
+  local places, bytes = lay_out(list, others or {}, fresh)
   local shared, e = errors.catch("out_of_memory", self.worker.share, self.worker, bytes)
   if not shared then return nil, verdict.of_error(e) end
   local described = core.json_array {}
   for i, buffer in ipairs(list) do
-    local item = { name = buffer.name, bytes = buffer.bytes, role = buffer.role }
+    local item = { name = buffer.name, bytes = buffer.bytes, role = buffer.role,
+      judged = places[i].back ~= nil }
     if #places[i].init > 0 then
       item.at = core.json_array(places[i].init)
       for number, array in ipairs(places[i].contents) do
@@ -176,6 +187,7 @@ function Runner:setup(list, sets, others)
           self.worker:view(buffer.dtype, buffer.shape, item.at[number]):copy_from(array)
         end
       end
+      if places[i].fresh then blank(item.at, #(others or {}) + 1) end
     elseif starts_as_given(buffer) then
       item.fill = buffer.fill or 0
     end
@@ -200,6 +212,24 @@ function Runner:prepare(what)
     return nil, failure
   end
   return { library = reply.library, version = reply.version, note = reply.note }
+end
+
+--- Bring the contents of a version that setup left open.
+-- @tparam integer version its number, from 0
+-- @tparam table list its buffers
+-- @treturn boolean true; or nil and a failure
+function Runner:renew(version, list)
+  local items = core.json_array {}
+  for i, buffer in ipairs(list) do
+    local at = self.places[i] and self.places[i].fresh
+    if at and buffer.bytes > 0 then
+      self.worker:view(buffer.dtype, buffer.shape, at):copy_from(buffer.array)
+      items[#items + 1] = { index = i - 1, at = at }
+    end
+  end
+  local reply, failure = self:request({ op = "renew", version = version, buffers = items }, MOVE_S)
+  if not reply then return nil, failure end
+  return true
 end
 
 -- Writes outside a buffer or to an input, seen after the run.
@@ -236,18 +266,20 @@ end
 
 --- Reset set `set`, run the plan once.
 -- @tparam[opt] table how {lines = count by source line, too (sim:profile), schedule = {seed =,
---   workers =}, how the simulator shuffles}
--- @treturn table {wall_us, counters, findings, profile}; or nil and a failure
+--   workers =}, how the simulator shuffles, digest = of what it wrote, too}
+-- @treturn table {wall_us, counters, findings, profile, digest}; or nil and a failure
 function Runner:run(set, steps, poison, how)
   local schedule = how and how.schedule or {}
   local reply, failure = self:request({ op = "run", set = set, plan = steps, poison = poison,
-    lines = how and how.lines or false, schedule = schedule.seed, workers = schedule.workers },
+    lines = how and how.lines or false, digest = how and how.digest or false,
+    schedule = schedule.seed, workers = schedule.workers },
     self:deadline(steps))
   if not reply then return nil, failure end
   failure = damage(reply)
   if failure then return nil, failure end
   return { wall_us = reply.wall_us, counters = null_free(reply.counters),
-    findings = null_free(reply.findings), profile = reply.profile }
+    findings = null_free(reply.findings), profile = reply.profile,
+    digest = null_free(reply.digest) }
 end
 
 --- Bring a set into the task's layout, over inputs that hold `poison` meanwhile.
@@ -290,22 +322,28 @@ end
 
 --- Take timing samples: one for each listed set (batch: one for each group of `how.batch`; graph:
 -- `how.samples` of the one group).
--- @tparam table how {method, sets, steps, poison, warmup, batch, samples, unpin = the kernels say
---   what is to stay in L2, guards = false: zones and inputs are compared by a later request}
--- @treturn table {us = {...}, health = {...}, late = samples that were not accepted, host_bound =
---   samples that the host was late for whatever was done, clock_mhz = {before, after} or nil}; or
---   nil and a failure
+-- @tparam table how {method, sets, steps, poison, warmup, batch, samples, guards = false: zones and
+--   inputs are compared by a later request, before = hot: sets of the untimed plan, one a sample,
+--   right = digests by set, keep = number of a sample, keep_in = the set that gets what it wrote,
+--   or what the first wrote that differs from `right`}
+-- @treturn table {us = {...}, health = {...}, late = numbers of samples that were not accepted,
+--   inverted = graphs that took no longer for more launches, host_bound = samples that the host was
+--   late for whatever was done, clock_mhz = {before, after} or nil, differ = numbers of samples
+--   whose digest is another, kept = {sample, set}}; numbers from 0; or nil and a failure
 function Runner:time(how)
   local reply, failure = self:request({
     op = "time", method = how.method, sets = core.json_array(how.sets), plan = how.steps,
     poison = how.poison, warmup = how.warmup or 0, batch = how.batch or 1, samples = how.samples,
-    unpin = how.unpin, guards = how.guards,
+    guards = how.guards, before = how.before and core.json_array(how.before), right = how.right,
+    keep = how.keep, keep_in = how.keep_in,
   }, self:deadline(how.steps) + TIME_S)
   if not reply then return nil, failure end
   failure = damage(reply)
   if failure then return nil, failure end
   return { us = reply.us, health = null_free(reply.health) or {}, late = reply.late,
-    host_bound = reply.host_bound, clock_mhz = null_free(reply.clock_mhz) }
+    inverted = reply.inverted, host_bound = reply.host_bound,
+    clock_mhz = null_free(reply.clock_mhz), differ = null_free(reply.differ),
+    kept = null_free(reply.kept) }
 end
 
 --- Whether its process still runs.

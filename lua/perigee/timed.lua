@@ -108,16 +108,14 @@ function Session:set_bytes(one, arms)
   return bytes
 end
 
--- Every arm keeps its sets until the last is timed, so they share the memory. Where a sample is one
--- launch, each version has one set: no other holds the answer to its inputs meanwhile, which a read
--- outside of its own buffers would find.
+-- Every arm keeps its sets until the last is timed, so they share the memory. Each version has one
+-- set: no other holds the answer to its inputs meanwhile, which a read outside of its own buffers
+-- would find.
 function Session:sets_for(one, arms)
   local info = self:device()
   if not info.gpu_clock then return 1 end
-  versions.fit(one, #arms, info.memory_bytes)
-  local _, batch = timing.method_of(one.task, one.p, self.method)
-  if batch == 1 then return #versions.of(one) end
-  return timing.sets_for(self:set_bytes(one, arms), batch, info.memory_bytes // (2 * #arms))
+  versions.fit(one, #arms, info.memory_bytes, self:set_bytes(one, arms))
+  return versions.set_count(one)
 end
 
 --- Give the sessions of the judge what times arms.

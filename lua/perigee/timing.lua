@@ -1,15 +1,14 @@
 --- Timing of several arms against each other: slices of samples, interleaved in random order, until
 -- the 95% interval of every median is narrow enough or the budget ends. The inputs rotate among the
--- versions of the case, and after each slice what its last samples wrote is read back and checked,
--- set by set in random order, so that a sample that computed nothing, or wrote what an earlier one
--- had to, is not accepted. How long a slice is cannot be foreseen.
+-- versions of the case, what samples wrote is judged (perigee.wrote), and the end is a sample on
+-- inputs that no launch has seen (perigee.unseen). How long a slice is cannot be foreseen.
 -- @module perigee.timing
 
 local core = require "perigee.core"
-local export = require "perigee.export"
 local globals = require "perigee.globals"
-local validate = require "perigee.validate"
+local unseen = require "perigee.unseen"
 local versions = require "perigee.versions"
+local wrote = require "perigee.wrote"
 
 local timing = {}
 
@@ -22,7 +21,6 @@ local SLICE_MOST = 2048 -- samples; the runner has events for twice as many, or 
 local SLOWEST = 0.97 -- of the usual clock, for a slice whose samples count
 local WARMUP = 3
 local FIRST = 8 -- samples of the first slice
-local CHECK_S, LAST_CHECK_S = 0.01, 0.2 -- checking the sets goes on so long, but one is always
 
 -- NVML's reasons that make a sample worthless: hardware slowdown, thermal (software, hardware),
 -- power brake.
@@ -37,31 +35,19 @@ local function shuffled(list)
   return copy
 end
 
--- Sets for samples that have each version at most once, always in the same set, so that no other
--- holds its answer.
-local function choose_versions(arm, samples)
-  local sets, numbers = {}, {}
+--- Sets for a slice of samples: every version as often as the others, in random order, and each at
+-- most once in a sample, always in the same set, so that no other set holds its answer. All samples
+-- of a graph have the sets that it is made of.
+-- @tparam table arm
+-- @tparam integer samples
+-- @tparam string method of the request
+function timing.choose_sets(arm, samples, method)
+  local sets, order, numbers = {}, {}, {}
+  if method == "graph" then samples = 1 end
   for number = 1, #versions.of(arm.case) do numbers[number] = number end
-  for _ = 1, samples do
-    local order = shuffled(numbers)
-    for j = 1, arm.batch do sets[#sets + 1] = order[j] - 1 end
-  end
-  return sets
-end
-
--- Sets for a slice of `samples` samples: every set as often as the others, in random order. All
--- samples of a graph have the sets that it is made of.
-local function choose_sets(arm, samples)
-  local sets = {}
-  if arm.method == "graph" then samples = 1 end
-  if arm.apart then return choose_versions(arm, samples) end
-  local order = {}
-  for k = 0, arm.sets - 1 do order[k + 1] = k end
   while #sets < samples * arm.batch do
-    for _, k in ipairs(shuffled(order)) do
-      sets[#sets + 1] = k
-      if #sets == samples * arm.batch then break end
-    end
+    if arm.batch > 1 or #order == 0 then order = shuffled(numbers) end
+    for _ = 1, arm.batch do sets[#sets + 1] = table.remove(order) - 1 end
   end
   return sets
 end
@@ -69,7 +55,7 @@ end
 -- How many samples the next slice takes: what the interval still needs, within the time of a slice.
 local function slice_size(arm)
   local have = #arm.samples
-  if have == 0 then return math.max(FIRST, arm.sets // arm.batch) end
+  if have == 0 then return FIRST end
   local need = MIN_SAMPLES - have
   if arm.summary then
     need = math.max(need, math.ceil(have * (arm.summary.relative_half / timing.TARGET) ^ 2) - have)
@@ -94,27 +80,6 @@ local function enough(arm)
     or (#arm.samples >= MIN_SAMPLES and arm.summary and arm.summary.relative_half < timing.TARGET)
 end
 
--- Whether what a timed sample wrote is right: the bits of the checked run, else the validators
--- again.
-local function check_set(arm, set, poison)
-  local arrays, failure = export.fetch(arm, set, poison)
-  if not arrays then return failure end
-  local one, number = versions.of_set(arm.case, set)
-  local known = arm.known[number]
-  local same = known ~= nil
-  for name, array in pairs(known or {}) do same = same and arrays[name]:equal_bits(array) end
-  if same then return nil end
-  local result = validate.run(one, arrays, poison)
-  if result.ok then return nil end
-  failure = {
-    verdict = result.verdict, findings = {}, checks = result.checks,
-    reason = "a timed sample was wrong though the checked run was right: " .. result.reason,
-  }
-  arm.case = one
-  if arm.on_wrong then arm.on_wrong(failure, arrays) end
-  return failure
-end
-
 -- The sets that a slice used, each once, in random order.
 local function used(sets)
   local distinct, seen = {}, {}
@@ -123,17 +88,6 @@ local function used(sets)
     seen[set] = true
   end
   return shuffled(distinct)
-end
-
--- Check sets of the last slice that are not checked yet until `seconds` are over, at least one.
-local function check_sets(arm, seconds)
-  local started = core.now()
-  while #arm.unchecked > 0 do
-    local failure = check_set(arm, table.remove(arm.unchecked), arm.poison)
-    if failure then return failure end
-    arm.outputs_checked = arm.outputs_checked + 1
-    if core.now() - started > seconds then return nil end
-  end
 end
 
 -- What a launch leaves in the module's variables must not carry over: the module is loaded again
@@ -179,7 +133,8 @@ end
 
 local function keep(arm, reply)
   arm.health = reply.health
-  arm.late = arm.late + (reply.late or 0)
+  arm.late = arm.late + #(reply.late or {})
+  arm.inverted = arm.inverted + (reply.inverted or 0)
   arm.host_bound = arm.host_bound + (reply.host_bound or 0)
   local reasons = math.tointeger(reply.health.throttle_reasons) or 0
   if reasons > 0 and reasons & THROTTLED ~= 0 then
@@ -189,24 +144,28 @@ local function keep(arm, reply)
   end
   local slow
   arm.samples, slow, arm.clock_mhz = at_usual_clock(arm.kept)
-  arm.discarded = arm.throttled + slow + arm.late
+  arm.discarded = arm.throttled + slow + arm.late + arm.inverted
   arm.summary = #arm.samples >= 2 and core.summarize(arm.samples) or nil
 end
 
--- Whether what a launch leaves in L2 may survive a flush.
-local function pins(arm)
-  return arm.audit ~= nil and arm.audit.facts.cache_policy ~= nil
+--- Ask for samples. Red zones and inputs are compared or not: that takes longer than a slice where
+-- they are large.
+-- @tparam table arm
+-- @tparam table asked {method, sets, samples, warmup, guards}; gets what else belongs to a request
+-- @treturn table the reply, or nil and a failure
+function timing.ask(arm, asked)
+  asked.steps, asked.batch, asked.poison = arm.steps, arm.batch, timing.poison()
+  wrote.ask(arm, asked, asked.samples)
+  return arm.runner:time(asked)
 end
 
--- Ask for `samples`, with red zones and inputs compared or not: that takes longer than a slice
--- where inputs are large.
+-- The request and its reply, or nil and a failure.
 local function take(arm, samples, warmup, guards)
-  local sets = choose_sets(arm, samples)
-  arm.unchecked, arm.poison = used(sets), timing.poison()
-  return arm.runner:time {
-    method = arm.method, sets = sets, steps = arm.steps, poison = arm.poison, batch = arm.batch,
-    samples = samples, unpin = pins(arm), warmup = warmup, guards = guards,
-  }
+  local asked = { method = arm.method, sets = timing.choose_sets(arm, samples, arm.method),
+    samples = samples, warmup = warmup, guards = guards }
+  local reply, failure = timing.ask(arm, asked)
+  if not reply then return nil, failure end
+  return asked, reply
 end
 
 -- Damage stays, so it is looked for ever more rarely, and once at the end. An export has guards of
@@ -216,10 +175,15 @@ local function looks_for_damage(arm)
   return arm.export ~= nil or (number > 1 and number & (number - 1) == 0)
 end
 
--- One more sample, which does not count, after which damage of all before shows.
-local function close(arm)
-  local reply, failure = take(arm, 1, 0, true)
-  return not reply and failure or nil
+-- More samples, which do not count, after which damage of all before shows.
+local function close(arm, quick)
+  if not quick then
+    local failure = wrote.more(arm, function(samples) return take(arm, samples, 1, false) end)
+      or unseen.judge(arm, timing)
+    if failure or arm.unseen_us then return failure end -- whose samples had guards
+  end
+  local asked, failure = take(arm, 1, 0, true)
+  return not asked and failure or nil
 end
 
 --- One slice of one arm. @treturn table|nil a failure
@@ -228,15 +192,14 @@ local function slice(arm, quick)
   if failure then return failure end
   local samples = slice_size(arm)
   local guards, started = looks_for_damage(arm), core.now()
-  local reply
-  reply, failure = take(arm, samples, arm.slices == 0 and WARMUP or 1, guards)
-  if not reply then return failure end
+  local asked, reply = take(arm, samples, arm.slices == 0 and WARMUP or 1, guards)
+  if not asked then return reply end
   if not guards or not arm.per_sample then
     arm.per_sample = math.max(1e-6, (core.now() - started) / samples)
   end
   arm.slices = arm.slices + 1
   keep(arm, reply)
-  return check_sets(arm, CHECK_S)
+  return wrote.judge(arm, asked, reply, used(asked.sets))
 end
 
 --- A 4-byte pattern that is no sensible value: a NaN as f32, huge as f64 and as an integer.
@@ -261,31 +224,15 @@ function timing.method_of(task, p, override)
   return method, launches > 1 and how.batch or launches
 end
 
---- How an arm is timed: its `method` and `batch`. What a launch leaves in module variables stays
--- there until the end of a sample, and what it wrote is there for reads out of bounds. So an arm
--- that writes variables, or that sim:check could not see, gets each version of the inputs once in a
--- sample: an answer that is kept or found is of no use.
--- @tparam table arm {case, audit}
+--- How an arm is timed: its `method` and `batch`. What a launch leaves in module variables, or in
+-- outputs that others find outside of their buffers, stays until the end of a sample: so each
+-- version of the inputs comes at most once in it, and an answer that is kept or found is of no use.
+-- @tparam table arm {case}
 -- @tparam[opt] string override as of method_of
 function timing.choose(arm, override)
-  arm.method, arm.batch = timing.method_of(arm.case.task, arm.case.p, override)
-  arm.apart = arm.batch > 1 and (#globals.names(arm) > 0 or arm.unseen ~= nil)
-  if not arm.apart then return end
-  arm.batch = math.min(arm.batch, #versions.of(arm.case))
-  if arm.batch == 1 then arm.method = "hot" end
-end
-
--- Copies of state and outputs: enough that samples differ, within a bound on device memory.
-local SETS, SETS_BYTES = 16, 1 << 30
-
---- How many sets an evaluation needs.
--- @tparam integer bytes of one set
--- @tparam integer batch launches in a sample, each on a set of its own
--- @tparam[opt] integer room bytes of device memory that one arm may take for them
-function timing.sets_for(bytes, batch, room)
-  local fit = math.min(SETS_BYTES, room or SETS_BYTES) // math.max(1, bytes)
-  local sets = math.max(2, math.min(SETS, fit))
-  return (sets + batch - 1) // batch * batch
+  local method, launches = timing.method_of(arm.case.task, arm.case.p, override)
+  arm.method, arm.batch = method, math.min(launches, #versions.of(arm.case))
+  if launches > 1 and arm.batch == 1 then arm.method = "hot" end
 end
 
 local function summary_of(arm)
@@ -296,15 +243,18 @@ local function summary_of(arm)
     ci95_us = core.json_array { s.ci95[1], s.ci95[2] }, p20_us = s.p20, p80_us = s.p80,
     min_us = s.min,
     samples = s.samples, discarded = arm.discarded, late = arm.late, host_bound = arm.host_bound,
+    inverted = arm.inverted > 0 and arm.inverted or nil,
     clock_mhz = arm.clock_mhz, variables_reset = #arm.variables, relative_half = s.relative_half,
     stopped = arm.stopped, inputs = #versions.of(arm.case), outputs_checked = arm.outputs_checked,
+    outputs = wrote.how(arm), unseen_us = arm.unseen_us, unseen = arm.unseen_why,
   }
 end
 
---- Time arms {runner, case, steps, ptx, impl, method, batch, sets, known, on_wrong =
--- function(failure, arrays) or nil, called with what a wrong sample wrote}.
+--- Time arms {runner, case, steps, ptx, impl, method, batch, digests, kept_set, fresh_set, on_wrong
+-- = function(failure, arrays) or nil, called with what a wrong sample wrote}.
 -- Each gets `time` (see the record) or `failure`.
--- `known` has, by the number of a version of the case, the bits that were judged right.
+-- `digests` has, by the number of a version of the case, that of what was judged right; `kept_set`
+-- and `fresh_set` are the sets for a sample that is kept and for unseen inputs, if any.
 -- @tparam table arms
 -- @tparam table how {budget = seconds for each arm, progress = function(text), hopeless_us = nil or
 --   a time above which the fastest sample of a slice ends the arm's timing, quick = true: the
@@ -312,7 +262,7 @@ end
 function timing.run(arms, how)
   for _, arm in ipairs(arms) do
     arm.samples, arm.kept, arm.slices, arm.outputs_checked = {}, {}, 0, 0
-    arm.discarded, arm.throttled, arm.late, arm.host_bound = 0, 0, 0, 0
+    arm.discarded, arm.throttled, arm.late, arm.host_bound, arm.inverted = 0, 0, 0, 0, 0
   end
   local deadline = core.now() + how.budget * #arms
   local active, finished = arms, {}
@@ -338,12 +288,13 @@ function timing.run(arms, how)
   end
   table.move(active, 1, #active, #finished + 1, finished)
   for _, arm in ipairs(finished) do
-    arm.failure = check_sets(arm, how.quick and 0 or LAST_CHECK_S) or close(arm)
+    arm.failure = close(arm, how.quick)
     arm.time = not arm.failure and summary_of(arm) or nil
     if not arm.time and not arm.failure then
       arm.failure = { verdict = "environment", findings = {},
         reason = ("no sample was accepted: of %d, %d were taken while the GPU was throttled, "
-        .. "%d were late"):format(arm.discarded, arm.throttled, arm.late) }
+        .. "%d were late, %d graphs took no longer for more launches"):format(arm.discarded,
+        arm.throttled, arm.late, arm.inverted) }
     end
   end
 end

@@ -1,5 +1,6 @@
 --- Versions of a case: the same parameters with inputs of other seeds. What is timed rotates among
--- them, so that an answer kept from an earlier launch is wrong in the next.
+-- them, so that an answer kept from an earlier launch is wrong in the next; and some are held back,
+-- which no launch sees before they are needed.
 -- @module perigee.versions
 
 local core = require "perigee.core"
@@ -10,7 +11,7 @@ local versions = {}
 local MOST = 3
 local SECONDS = 0.5 -- for the inputs and expected values of all but the second
 local SECOND_S = 10 -- a second one is worth that much
-local BYTES = 512 << 20 -- of what all versions hold on the device and in shared memory
+local BYTES = 1 << 30 -- of what all versions hold on the device and in shared memory
 
 local function has_contents(buffer)
   return buffer.role ~= "output" and buffer.array ~= nil
@@ -43,40 +44,88 @@ local function same_contents(a, b)
   return true
 end
 
-local function worth_it(count, first_s, bytes)
-  if count >= MOST or (count + 1) * bytes > BYTES then return false end
+local function worth_it(count, most, first_s, bytes)
+  if count >= most or (count + 1) * bytes > BYTES then return false end
   return count == 1 and first_s < SECOND_S or count * first_s < SECONDS
 end
 
+-- Another version of the same sizes with other contents, its expected values computed; or nil and
+-- why not.
+local function another(one, seed)
+  local other = case.make(one.task, one.p, seed)
+  if not alike(one, other) then return nil, "sizes follow from the inputs" end
+  if same_contents(one, other) then return nil, "the inputs do not depend on the seed" end
+  other:expected()
+  return other
+end
+
 --- Give a case further versions, as many as their making is worth: `one.versions` lists them all,
--- itself first. Expected values of all are computed.
+-- itself first. Expected values of all are computed, and those of a version that is held back, see
+-- unseen.
 -- @tparam table one a case
 -- @tparam function seed_of number of a version, from 2 -> its seed
-function versions.add(one, seed_of)
+-- @tparam[opt=3] integer most versions that samples take turns at
+function versions.add(one, seed_of, most)
   local started = core.now()
   one:expected()
   local first_s, bytes = core.now() - started, constant_bytes(one)
   local list = { one }
-  while worth_it(#list, first_s, bytes) do
-    local other = case.make(one.task, one.p, seed_of(#list + 1))
-    if not alike(one, other) or same_contents(one, other) then break end
-    other:expected()
+  while worth_it(#list, math.max(most or MOST, MOST), first_s, bytes) do
+    local other = another(one, seed_of(#list + 1))
+    if not other then break end
     list[#list + 1] = other
   end
   one.versions = list
+  one.held_back = { seed_of = seed_of }
+  if first_s < SECOND_S then
+    versions.unseen(one, 1)
+  else
+    one.held_back.why = ("inputs and expected values take %.0f s"):format(first_s)
+  end
+end
+
+local UNSEEN = 1 << 10 -- numbers of versions that are held back begin behind this
+
+--- A version of a case that is not among its versions: what no launch has seen.
+-- @tparam table one a case with versions
+-- @tparam integer number from 1; the same for every arm
+-- @treturn table|nil a case; or nil and why there is none
+function versions.unseen(one, number)
+  local held = one.held_back
+  if not held or held.why then return nil, held and held.why or "it has no versions" end
+  if not held[number] then
+    held[number], held.why = another(one, held.seed_of(UNSEEN + number))
+  end
+  return held[number], held.why
 end
 
 local SHARE = 4 -- of the device's memory, for the contents of all versions and arms
+local SETS_SHARE = 2 -- the same, for their state and outputs
 
---- Leave out versions that the device has no room for: each arm has its own copy of them.
+--- Leave out versions that the device has no room for: each arm has its own copy of them, one of
+-- what is held back, and sets for each and for a sample that is kept.
 -- @tparam table one a case
 -- @tparam integer arms their number
 -- @tparam integer memory bytes of the device
-function versions.fit(one, arms, memory)
+-- @tparam integer set_bytes state and outputs of a set
+function versions.fit(one, arms, memory, set_bytes)
   local bytes = arms * constant_bytes(one)
-  while one.versions and #one.versions > 1 and #one.versions * bytes > memory // SHARE do
+  local function fits(count)
+    return (count + 1) * bytes <= memory // SHARE
+      and (count + 2) * arms * set_bytes <= memory // SETS_SHARE
+  end
+  while one.versions and #one.versions > 1 and not fits(#one.versions) do
     table.remove(one.versions)
   end
+  one.crowded = one.versions and not fits(#one.versions) or nil
+end
+
+--- How many sets serve a case: one a version, one for what is held back, one for a sample that is
+-- kept. Where memory is short, the first alone.
+function versions.set_count(one)
+  local count = #versions.of(one)
+  if one.crowded or not one.held_back then return count end
+  return count + (one.held_back[1] and 1 or 0) + 1
 end
 
 --- All versions of a case, itself first.

@@ -100,14 +100,14 @@ __attribute__((unused)) static int setup_gpu(void **state) {
   return 0;
 }
 
-static int teardown(void **state) {
+__attribute__((unused)) static int teardown(void **state) {
   free_bench(*state);
   return 0;
 }
 
 /* x: input of 8 floats at 0; t: state of 8 floats at 64; z: state of 3 bytes 0x5A; y: output of 7
  * bytes. */
-static void make_buffers(bench *b, int sets) {
+__attribute__((unused)) static void make_buffers(bench *b, int sets) {
   float *x = (float *)b->shared, *t = (float *)(b->shared + 64);
   for (int i = 0; i < 8; i++) {
     x[i] = (float)i;

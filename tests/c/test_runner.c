@@ -312,7 +312,7 @@ static void descriptions_of_buffers_are_checked(void **state) {
       {"{'name':'x','bytes':1,'role':'state','fill':256}", "invalid", "from 0 to 255, got 256"},
       {"{'name':'x','bytes':1,'role':'output','fill':0}", "invalid", "neither"},
       {"{'name':'x','bytes':1,'role':'output','at':[0]}", "invalid", "neither"},
-      {"{'name':'x','bytes':1,'role':'input','at':[]}", "range", "1 to 8 versions, got 0"},
+      {"{'name':'x','bytes':1,'role':'input','at':[]}", "range", "1 to 17 versions, got 0"},
       {"{'name':'x','bytes':1,'role':'input','at':[0,-1]}", "invalid", "got -1"},
       {"{'name':'x','bytes':1,'role':'input','at':'0'}", "invalid", "offsets >= 0"},
       {"{'name':'x','bytes':9,'role':'input','at':[0,65528]}", "range", "lie outside"},

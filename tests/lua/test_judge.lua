@@ -289,7 +289,7 @@ function TestJudge:test_bits_that_were_judged_right_for_a_case_are_not_judged_ag
   local case = require("perigee.case").make(one, one:resolve { purpose = "sim" }, 5)
   case.accepted = {}
   local function outcome(change)
-    local arm, bins = { case = case, known = {} }, case:expected().bins:copy()
+    local arm, bins = { case = case, digests = {}, digest = 7 }, case:expected().bins:copy()
     if change then bins[3] = bins[3] + 1 end
     local failure = session:judge(arm, 1, { bins = bins }, 0)
     return failure and failure.verdict or "passed", arm
@@ -298,7 +298,7 @@ function TestJudge:test_bits_that_were_judged_right_for_a_case_are_not_judged_ag
   lu.assertEquals({ verdict, judged }, { "passed", 1 })
   local again, second = outcome()
   lu.assertEquals({ again, judged }, { "passed", 1 })
-  lu.assertEquals({ second.checks, second.known }, { first.checks, first.known })
+  lu.assertEquals({ second.checks, second.digests }, { first.checks, { 7 } })
   lu.assertEquals({ outcome(true), judged }, { "wrong_result", 2 })
   lu.assertEquals({ outcome(true), judged }, { "wrong_result", 3 }) -- what is wrong is not kept
 end
