@@ -42,10 +42,9 @@ static int32_t column_of(matrix_kind kind, uint64_t seed, int64_t row, int64_t k
     if (from < 0) from = 0;
     if (from > n - width) from = n - width;
   }
+  const int64_t begin = k * width / length, end = (k + 1) * width / length;
   const double u = uniform(seed ^ mix((uint64_t)row + 1), (uint64_t)k);
-  int64_t at = (int64_t)(((double)k + u) * (double)width / (double)length);
-  const int64_t end = ((k + 1) * width + length - 1) / length;
-  return (int32_t)(from + (at < end ? at : end - 1));
+  return (int32_t)(from + begin + (int64_t)(u * (double)(end - begin)));
 }
 
 static pg_array *new_array(lua_State *L, const char *name, int64_t count) {
