@@ -1,10 +1,14 @@
-//! Stage "fuse" in Rust, in one pass: see fuse.cu, whose kernels these are. As two launches, the
-//! kernels of allocate.rs and update.rs.
+//! Stage "fuse" in Rust: see fuse.cu, whose kernels these are. As two launches, the kernels of
+//! allocate.rs and update.rs, which this file carries.
 #![no_std]
 #![feature(abi_ptx)]
 #![allow(clippy::too_many_arguments, clippy::missing_safety_doc)]
 
+#[path = "allocate.rs"]
+mod allocate;
 mod tsdf;
+#[path = "update.rs"]
+mod update;
 
 use gpu::*;
 use tsdf::*;

@@ -106,7 +106,16 @@ may be kept in another layout.]],
     own("cuda-own-warp", "fuse_own_warp", "and summed within the warp", {}),
     own("cuda-own-run", "fuse_own", "and summed over the points of a thread",
       { RUN = 4, BLOCK = 64 }),
+    { name = "rust", "rust", "kernels/tsdf/fuse.rs", launch = two_launches },
     { name = "rust-pass", "rust", "kernels/tsdf/fuse.rs" },
+    {
+      name = "rust-ray", "rust", "kernels/tsdf/fuse.rs", launch = two_launches,
+      kernel = { allocate = "allocate_ray", update = "update_ray" },
+    },
+    {
+      name = "rust-warp", "rust", "kernels/tsdf/fuse.rs", launch = two_launches,
+      kernel = { allocate = "allocate_ray", update = "update_warp" },
+    },
     { name = "rust-ray-pass", "rust", "kernels/tsdf/fuse.rs", kernel = "fuse_ray" },
     { name = "triton", "triton", "kernels/tsdf/fuse.py", launch = triton_launches },
     {
