@@ -197,5 +197,6 @@ int luaopen_perigee_core(lua_State *L) {
   pg_bind_worker(L);
   pg_bind_sqlite(L);
   pg_bind_line(L);
+  pg_bind_channel(L);
   return 1;
 }

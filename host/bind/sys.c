@@ -213,6 +213,20 @@ static int sys_mkdir_all(lua_State *L) {
   return 1;
 }
 
+/* sys.temporary_folder(): the path of a new folder in $TMPDIR or /tmp, or nil and an error. */
+static int sys_temporary_folder(lua_State *L) {
+  const char *given = getenv("TMPDIR");
+  char path[PATH_MAX];
+  const char *top = given && *given ? given : "/tmp";
+  if (snprintf(path, sizeof path, "%s/perigee-XXXXXX", top) >= (int)sizeof path) {
+    errno = ENAMETOOLONG;
+    return fail(L, "make a folder in", top);
+  }
+  if (!mkdtemp(path)) return fail(L, "make a folder in", top);
+  lua_pushstring(L, path);
+  return 1;
+}
+
 static int sys_realpath(lua_State *L) {
   const char *path = check_path(L, 1);
   char resolved[PATH_MAX];
@@ -327,6 +341,7 @@ void pg_bind_sys(lua_State *L) {
                                        {"file_info", sys_file_info},
                                        {"list_dir", sys_list_dir},
                                        {"mkdir_all", sys_mkdir_all},
+                                       {"temporary_folder", sys_temporary_folder},
                                        {"realpath", sys_realpath},
                                        {"now", sys_now},
                                        {"utc", sys_utc},

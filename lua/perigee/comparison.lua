@@ -148,4 +148,20 @@ function comparison.rows(a, b, fail_above)
   return rows, counts
 end
 
+--- Two records as one row, whatever they are called and whatever their parameters are.
+-- @tparam table a record
+-- @tparam table b record
+-- @tparam[opt] table samples_a microseconds
+-- @tparam[opt] table samples_b
+-- @treturn table a row as of `rows`
+function comparison.pair(a, b, samples_a, samples_b)
+  local function set(one, samples)
+    local plain = { task = "", verdict = one.verdict, time = one.time, counters = one.counters }
+    return comparison.set(function(_, last)
+      if not last then return plain, { samples = samples } end
+    end)
+  end
+  return comparison.rows(set(a, samples_a), set(b, samples_b), 0)[1]
+end
+
 return comparison

@@ -116,6 +116,13 @@ function files.data(name)
   return files.join(data, "perigee/" .. name)
 end
 
+--- A new folder for what is not to stay, in $TMPDIR or /tmp. @raise "io"
+function files.temporary()
+  local path, e = core.temporary_folder()
+  if not path then core.error(e.code, e.message, "is there room?", e.where) end
+  return path
+end
+
 --- A path as short as it can be shown: relative to the home or the current folder when it lies
 -- inside.
 function files.shown(path)

@@ -74,8 +74,9 @@ local function text_of(whole, source, db, is_first)
   return text
 end
 
--- The bundle {name, sha, text} of a record.
-local function bundle_of(whole, db)
+--- The bundle {name, sha, text} of a record.
+-- @raise "invalid", "not_found" when the text of a source is not known
+function repro.bundle(whole, db)
   if not whole.sources or #whole.sources == 0 then
     core.error("invalid", ("the record has no source: %s"):format(whole.verdict),
       "it failed before its source was read")
@@ -94,14 +95,6 @@ local function bundle_of(whole, db)
     bundle[i] = { name = source.name, sha = source.sha, text = text }
   end
   return bundle
-end
-
-local function temporary_folder()
-  local name = os.tmpname()
-  os.remove(name)
-  local made, e = core.mkdir_all(name)
-  if not made then core.error(e.code, e.message, e.hint, e.where) end
-  return name
 end
 
 -- ---- what is run ----
@@ -123,8 +116,14 @@ local function declared_impl(task, name)
   return nil
 end
 
--- The implementation with the stored source in place of the present one.
-local function restored(task, whole, bundle, folder, notes)
+--- What was run: the implementation with the stored source in place of the present one, or the
+-- candidate.
+-- @tparam table task
+-- @tparam table whole the record
+-- @tparam table bundle its sources
+-- @tparam string folder where to write them
+-- @tparam table notes what is not as it was, in words, is added to it
+function repro.restore(task, whole, bundle, folder, notes)
   local path = sources.write(bundle, folder)
   local declared = whole.kind ~= "check" and declared_impl(task, whole.impl)
   local present = declared and impl.resolve(task, declared)
@@ -182,9 +181,9 @@ end
 -- @treturn table notes: what is not as it was, in words
 -- @treturn table the task
 function repro.run(whole, session, db)
-  local task, notes, folder = task_of(whole), {}, temporary_folder()
+  local task, notes, folder = task_of(whole), {}, files.temporary()
   local _ <close> = setmetatable({}, { __close = function() sources.remove(folder) end })
-  local one = restored(task, whole, bundle_of(whole, db), folder, notes)
+  local one = repro.restore(task, whole, repro.bundle(whole, db), folder, notes)
   local rec, extra
   if whole.kind == "check" then
     rec, extra = session:check(task, one, { set = whole.set, knobs = whole.knobs })

@@ -62,17 +62,6 @@ local function show(whole, rec, row, notes, task)
   for _, note in ipairs(notes) do out("  note: " .. note) end
 end
 
--- The two records as one row of a comparison, whatever they are called.
-local function row_of(whole, rec, extra)
-  local function set(one, samples)
-    local plain = { task = "", verdict = one.verdict, time = one.time, counters = one.counters }
-    return comparison.set(function(_, last)
-      if not last then return plain, { samples = samples } end
-    end)
-  end
-  return comparison.rows(set(whole, whole.samples_us), set(rec, extra.samples), 0)[1]
-end
-
 local function open_session(options, whole, line)
   local spec = device.spec(options.device or whole.device)
   local time = whole.time or {}
@@ -96,7 +85,7 @@ function command.main(options)
   if options.json then
     common.out(report.json(options.full and store.whole(rec, extra) or rec))
   else
-    show(whole, rec, row_of(whole, rec, extra), notes, task)
+    show(whole, rec, comparison.pair(whole, rec, whole.samples_us, extra.samples), notes, task)
   end
   return rec.verdict == whole.verdict and 0 or 1
 end
