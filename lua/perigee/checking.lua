@@ -138,20 +138,21 @@ function Session:check_cases(arm, task, set)
 end
 
 -- The size that is timed, with inputs that no earlier case had.
-function Session:check_timed(arm, task, set)
+function Session:check_timed(arm, task, set, untimed)
   arm.case = self:timed_case(task, set)
   local where = at(arm.case, "the timed size", self.purpose)
   self.progress("checking " .. where)
   arm.failure = self:verify(arm, self:sets_for(arm.case, { arm }))
   arm.failed_at = arm.failure and judge.of_case(arm.failure) and where or nil
-  if not arm.failure then self:time { arm } end
+  if not arm.failure and not untimed then self:time { arm } end
 end
 
 --- Check one candidate: compile, every check size with three seeds, then the timed size.
 -- @tparam table task
 -- @tparam table candidate what impl.candidate returned
 -- @tparam table how {set = {name = value, list or text}}: a list stands for the sizes that are
---   checked, of which the last is timed; knobs = {name = value or text}
+--   checked, of which the last is timed; knobs = {name = value or text}; untimed = true for the
+--   verdict alone
 -- @treturn table,table the record, and what is too long to print, see record.of
 function Session:check(task, candidate, how)
   self.pool:fill(1) -- the first thing of all: it opens the driver meanwhile
@@ -167,7 +168,7 @@ function Session:check(task, candidate, how)
   if not arm.failure and not self.sim then
     arm.failure, arm.failed_at = second.ask(self, arm, task, how.set)
   end
-  if not arm.failure then self:check_timed(arm, task, how.set) end
+  if not arm.failure then self:check_timed(arm, task, how.set, how.untimed) end
   if arm.runner then self.pool:release(arm.runner) end
   return record.of(arm, self)
 end

@@ -122,11 +122,28 @@ local function within(tolerance)
     tolerance.atol or 0)
 end
 
+local PLAIN = { number = true, boolean = true, string = true }
+
+local function plain(value)
+  return PLAIN[type(value)] and value or tostring(value)
+end
+
+-- The first wrong elements, each with its place.
+local function elements(cmp, shape)
+  local list = core.json_array {}
+  for i, one in ipairs(cmp.mismatch) do
+    list[i] = { index = pattern.index(one.index, shape), expected = plain(one.want),
+      got = plain(one.got) }
+  end
+  return list
+end
+
 --- Compare what came back with what was expected and say what is wrong, where, and in what pattern.
 -- @param what a name, or {name, want, got, poison} as Context:targets gives it
 -- @tparam[opt] table tolerance of pg.compare: rtol, atol, ulp, nan_equal, scale, overflow; and
 --   described (words for what was checked). Without one, elements must be equal.
--- @treturn table {name, ok, detail, verdict, reason, pattern, cmp = what pg.compare returned}
+-- @treturn table {name, ok, detail, verdict, reason, pattern, cmp = what pg.compare returned,
+--   elements = the first wrong ones {index, expected, got}}
 function Context:compare(what, tolerance)
   local one = type(what) == "table" and what or target(self, what)
   local t = {}
@@ -142,7 +159,8 @@ function Context:compare(what, tolerance)
     local found = pattern.failure { name = one.name, want = one.want, got = one.got, cmp = cmp,
       marks = marks, inputs = self.inputs, tolerance = t }
     return { name = one.name, ok = false, detail = found.reason, verdict = found.verdict,
-      reason = found.reason, pattern = found.pattern, cmp = cmp }
+      reason = found.reason, pattern = found.pattern, cmp = cmp,
+      elements = elements(cmp, one.got.shape) }
   end
   local detail = tolerance and ("%d elements %s; largest error %.3g (%.3g relative)"):format(
     cmp.count, within(tolerance), cmp.max_abs, cmp.max_rel)
@@ -182,7 +200,8 @@ end
 function Context.result(_, checks, facts)
   local result = { ok = true, checks = {}, facts = facts }
   for i, check in ipairs(checks) do
-    result.checks[i] = { name = check.name, ok = check.ok, detail = check.detail }
+    result.checks[i] = { name = check.name, ok = check.ok, detail = check.detail,
+      elements = check.elements }
     if not check.ok and result.ok then
       result.ok, result.verdict, result.reason = false, check.verdict, check.reason
       result.pattern = check.pattern

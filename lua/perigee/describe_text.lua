@@ -189,28 +189,45 @@ local function say_impls(d, out)
   for _, impl in ipairs(d.impls) do say_knobs(impl, out) end
 end
 
+local function say_contract(d, out, title)
+  out(("%s  (category %s, level %s, %s)"):format(d.name, d.category, d.level, d.file))
+  out("")
+  if d.doc ~= "" then out(indented(d.doc)) end
+  section(out, title)
+  out("")
+  out(indented(d.skeleton))
+  say_buffers(d, out)
+  say_launch(d, out)
+  say_params(d, out)
+end
+
+local function say_forms(d, out)
+  section(out, "A candidate is")
+  for _, form in ipairs(d.candidates) do say_wrapped(out, "  - ", form) end
+end
+
+--- What a writer of one candidate needs, without what the command line adds.
+-- @tparam table d what describe.table returned
+-- @tparam function out called with each line
+function text.contract(d, out)
+  say_contract(d, out, "Contract: a file to start from")
+  say_judging(d, out)
+  say_forms(d, out)
+end
+
 --- Print the description.
 -- @tparam table task
 -- @tparam function out called with each line
 -- @tparam[opt] table set {name = value}: the contract of these parameters
 function text.print(task, out, set)
   local d = describe.table(task, set)
-  out(("%s  (category %s, level %s, %s)"):format(d.name, d.category, d.level, d.file))
-  out("")
-  if d.doc ~= "" then out(indented(d.doc)) end
-  section(out, ("Contract (a file to start from: perigee describe %s --skeleton > mine.cu)"):format(
-    d.name))
-  out("")
-  out(indented(d.skeleton))
-  say_buffers(d, out)
-  say_launch(d, out)
-  say_params(d, out)
+  say_contract(d, out, ("Contract (a file to start from: perigee describe %s --skeleton > mine.cu)")
+    :format(d.name))
   say_cells(d, out)
   say_sweeps(d, out)
   say_judging(d, out)
   say_impls(d, out)
-  section(out, "A candidate is")
-  for _, form in ipairs(d.candidates) do say_wrapped(out, "  - ", form) end
+  say_forms(d, out)
   section(out, "Check it")
   out("  " .. d.check)
 end
