@@ -81,6 +81,10 @@ test-gpu: build $(GPUTESTS) ## tests that need an NVIDIA GPU
 test-cheats: deps-test build $(BUILD)/tests/shim/libcuda.so.1 $(BUILD)/tests/shim/libnvidia-ml.so.1 ## kernels that lie must be caught, honest ones must pass (tests/cheats)
 	@BUILD=$(BUILD) $(BUILD)/perigee tests/cheats/run.lua --slow
 
+.PHONY: fuzz-serve
+fuzz-serve: build ## random and mutated messages to `perigee serve` (FUZZ_SECONDS=30)
+	@$(BUILD)/perigee tests/serve/fuzz.lua $(FUZZ_SECONDS)
+
 .PHONY: test-ffi
 test-ffi: deps-test build $(BUILD)/tests/ffi/library.so ## the ffi against LuaJIT's: one script, the same output
 	@tests/ffi/run $(BUILD)
@@ -246,15 +250,16 @@ deps: ## install what `make run` needs and this machine lacks (apt; NVRTC as a P
 deps-run:
 	@CC="$(CC)" .ci/deps build nvrtc
 deps-test:
-	@CC="$(CC)" .ci/deps build test nvrtc
+	@CC="$(CC)" .ci/deps build test nvrtc mcp
 
-.PHONY: deps-nvrtc deps-rust deps-triton deps-sim-peers deps-dev
+.PHONY: deps-nvrtc deps-mcp deps-rust deps-triton deps-sim-peers deps-dev
 deps-nvrtc: ## NVIDIA's run-time compiler, without which committed PTX is used
+deps-mcp: ## the Python SDK that drives `perigee serve` in the tests
 deps-rust: ## rustc and the source of its core library, for kernels in Rust
 deps-triton: ## Triton, in a virtual environment in build/deps
 deps-sim-peers: ## Oclgrind and PoCL, which the simulator is measured against
 deps-dev: ## clang, clang-format, luacheck, shellcheck, valgrind
-deps-nvrtc deps-rust deps-triton deps-sim-peers deps-dev:
+deps-nvrtc deps-mcp deps-rust deps-triton deps-sim-peers deps-dev:
 	@.ci/deps --again $(@:deps-%=%)
 
 # ---- code -----------------------------------------------------------------------------------------------------------

@@ -15,6 +15,7 @@ cli.COMMANDS = {
   { "compare", "two sets of records side by side, with intervals; a regression exits 1" },
   { "drift", "where a series of attempts reached correctness by falling back" },
   { "repro", "run one record again from what it stores: source, plan, parameters, seed" },
+  { "serve", "tool server for agents (Model Context Protocol on standard input and output)" },
   { "query", "what the results store holds; JSONL out and in" },
   { "list", "the catalogue of tasks" },
   { "describe", "everything one needs to write a candidate for a task" },
@@ -110,6 +111,7 @@ function cli.main(args)
   if first == "completion" and args[2] == "--words" then
     return require("perigee.cli.completion").words(cli, table.move(args, 3, #args, 1, {}))
   end
+  if first == "--tools" then return require("perigee.serve.worker").main() end -- of perigee serve
   local known = false
   for _, name in ipairs(names()) do known = known or name == first end
   if not known and first:sub(1, 1) ~= "-" then

@@ -1,0 +1,36 @@
+--- `perigee serve`: a server of the Model Context Protocol on standard input and output.
+-- @module perigee.cli.serve
+
+local core = require "perigee.core"
+local common = require "perigee.cli.common"
+
+local serve = {}
+
+function serve.configure(parser)
+  parser:option("--device",
+    "cuda:N, sim or sim:check (default: the first GPU, else sim:check)")
+    :argname("D"):default("auto"):show_default(false)
+  parser:option("--db", "results store (default: $PERIGEE_DB, else ~/.local/share/perigee)")
+    :argname("FILE")
+  parser:option("--session", "name of the session in the store (default: a new one)")
+    :argname("NAME")
+  parser:option("--timeout", "seconds a kernel may run"):argname("S"):default("20")
+    :convert(common.positive("--timeout"))
+  parser:option("--limit", "seconds a call of a tool may take"):argname("S"):default("300")
+    :convert(common.positive("--limit"))
+  common.trust(parser)
+end
+
+--- @treturn integer exit status
+function serve.main(options)
+  local store = require "perigee.store"
+  local path = store.path(options.db)
+  require("perigee.serve.server").run {
+    device = options.device, db = path, timeout = options.timeout, limit = options.limit,
+    session = options.session or ("serve-%s-%d"):format(core.utc():gsub("%D", ""), core.getpid()),
+    trust = options.trust or nil,
+  }
+  return 0
+end
+
+return serve

@@ -1,0 +1,202 @@
+--- Tools that look at the results store: diff, history, leaderboard. They only read it.
+-- @module perigee.serve.records
+
+local core = require "perigee.core"
+local comparison = require "perigee.comparison"
+local facts = require "perigee.facts"
+local files = require "perigee.files"
+local linediff = require "perigee.linediff"
+local params = require "perigee.params"
+local standings = require "perigee.standings"
+local store = require "perigee.store"
+local units = require "perigee.units"
+
+local tools = {}
+
+local LIMIT, DIFF_LINES = 20, 80
+
+-- The store, or nil when there is none yet.
+local function opened(request)
+  local path = request.options.db
+  return files.is_file(path) and store.open(path, { readonly = true }) or nil
+end
+
+--- A cost with its unit.
+function tools.cost_text(cost, unit)
+  if not cost then return "" end
+  return unit == "us" and units.time(cost) or units.count(cost) .. " warp instructions"
+end
+
+--- One attempt with its sources. @raise "not_found"
+function tools.attempt(number, request)
+  local from <close> = opened(request)
+  if not from then
+    core.error("not_found", ("there is no attempt %d"):format(number),
+      "check, time and submit make attempts", "")
+  end
+  return from:record(number)
+end
+
+-- ---- diff ----
+
+local function texts_of(whole)
+  local by_name, names = {}, {}
+  for i, source in ipairs(whole.sources or {}) do
+    local name = i == 1 and "source" or source.name -- the main file, whatever it was called
+    by_name[name] = whole.source_texts and whole.source_texts[source.sha] or ""
+    names[#names + 1] = name
+  end
+  return by_name, names
+end
+
+local function source_diff(a, b, most)
+  local before, names = texts_of(a)
+  local after, others = texts_of(b)
+  for _, name in ipairs(others) do
+    if not before[name] then names[#names + 1] = name end
+  end
+  local lines = {}
+  for _, name in ipairs(names) do
+    local changed = linediff.lines(before[name] or "", after[name] or "")
+    if #changed > 0 and name ~= "source" then lines[#lines + 1] = "--- " .. name end
+    table.move(changed, 1, #changed, #lines + 1, lines)
+  end
+  local left = #lines - most
+  local text = table.concat(lines, "\n", 1, math.min(most, #lines))
+  if left > 0 then text = ("%s\n... %d lines more"):format(text, left) end
+  return text
+end
+
+local function techniques(a, b)
+  local list = core.json_array {}
+  local has, lacks = a.audit and a.audit.facts or {}, b.audit and b.audit.facts or {}
+  for _, name in ipairs(facts.TECHNIQUES) do
+    if has[name] and not lacks[name] then list[#list + 1] = name end
+  end
+  return list
+end
+
+local function change(lines, what, before, after)
+  if before ~= after then
+    lines[#lines + 1] = ("%s: %s -> %s"):format(what, before or "-", after or "-")
+  end
+end
+
+local function kernel_lines(lines, a, b)
+  local by_name = {}
+  for _, kernel in ipairs(a.kernels or {}) do by_name[kernel.name] = kernel end
+  for _, kernel in ipairs(b.kernels or {}) do
+    local old = by_name[kernel.name] or {}
+    for _, field in ipairs { "registers", "shared_bytes", "local_bytes" } do
+      change(lines, ("%s, %s"):format(kernel.name, (field:gsub("_", " "))), old[field],
+        kernel[field])
+    end
+  end
+end
+
+-- Counts of the audit, kernels, counters: what differs, a line each.
+local function fact_lines(a, b)
+  local lines = core.json_array {}
+  kernel_lines(lines, a, b)
+  local has, gets, names = a.audit and a.audit.facts or {}, b.audit and b.audit.facts or {}, {}
+  for _, set in ipairs { has, gets } do
+    for name in pairs(set) do names[name] = true end
+  end
+  for _, name in ipairs(params.names(names)) do
+    change(lines, (name:gsub("_", " ")) .. " instructions", has[name] and has[name].count,
+      gets[name] and gets[name].count)
+  end
+  local counts = a.counters and b.counters and b.counters or {}
+  for _, name in ipairs(params.names(counts)) do
+    if type(counts[name]) == "number" then
+      change(lines, (name:gsub("_", " ")), a.counters[name], counts[name])
+    end
+  end
+  return lines
+end
+
+local function time_of(a, b)
+  local row = comparison.pair(a, b, a.samples_us, b.samples_us)
+  if not row.ratio then return { status = row.status } end
+  return { ratio = row.ratio, ci95 = core.json_array(row.ratio_ci95), status = row.status,
+    unit = row.metric == "time" and "us" or "warp_instructions" }
+end
+
+local function time_text(time)
+  if not time.ratio then return "cost: " .. time.status end
+  return ("cost: %.3fx (%.3f .. %.3f): %s"):format(time.ratio, time.ci95[1], time.ci95[2],
+    time.status)
+end
+
+local function row_text(row)
+  return ("attempt %d, %s: %s%s"):format(row.attempt, row.name or "?", row.verdict,
+    row.cost and ", " .. tools.cost_text(row.cost, row.unit) or "")
+end
+
+function tools.diff(given, request)
+  local a, b = tools.attempt(given.a, request), tools.attempt(given.b, request)
+  local answer = { a = standings.row(a, given.a), b = standings.row(b, given.b),
+    source = source_diff(a, b, given.lines or DIFF_LINES), gained = techniques(b, a),
+    lost = techniques(a, b), facts = fact_lines(a, b), time = time_of(a, b) }
+  local lines = { row_text(answer.a), row_text(answer.b), time_text(answer.time) }
+  if a.task ~= b.task then lines[#lines + 1] = "they are of two tasks" end
+  if #answer.gained > 0 then lines[#lines + 1] = "gained: " .. table.concat(answer.gained, ", ") end
+  if #answer.lost > 0 then lines[#lines + 1] = "lost: " .. table.concat(answer.lost, ", ") end
+  table.move(answer.facts, 1, #answer.facts, #lines + 1, lines)
+  lines[#lines + 1] = answer.source == "" and "the sources are equal" or answer.source
+  return answer, table.concat(lines, "\n")
+end
+
+-- ---- history and leaderboard ----
+
+local WORDS = { fallback = "FALLBACK: right, but nearer to naive than to the best before",
+  lost = "lost techniques that an earlier attempt had", best = "best so far" }
+
+local function history_line(row)
+  local parts = { ("%d  %s  %s  %s"):format(row.attempt, row.task, row.name or "?", row.verdict) }
+  if row.cost then parts[#parts + 1] = tools.cost_text(row.cost, row.unit) end
+  if row.reason then parts[#parts + 1] = row.reason end
+  if WORDS[row.status] then parts[#parts + 1] = WORDS[row.status] end
+  return table.concat(parts, "  ")
+end
+
+local function session_id(from, name)
+  for _, one in ipairs(from:sessions()) do
+    if one.name == name then return one.id end
+  end
+  return nil
+end
+
+function tools.history(given, request)
+  local from <close> = opened(request)
+  local session = from and not given.all and session_id(from, request.options.session)
+  local rows, total = core.json_array {}, 0
+  if from and (given.all or session) then
+    rows, total = standings.history(from, { session = session or nil, task = given.task,
+      candidates = true, limit = given.limit or LIMIT })
+  end
+  local lines = {}
+  for i, row in ipairs(rows) do lines[i] = history_line(row) end
+  lines[#lines + 1] = ("%d of %d attempts"):format(#rows, total)
+  return { session = request.options.session, total = total, attempts = rows },
+    table.concat(lines, "\n")
+end
+
+function tools.leaderboard(given, request)
+  require("perigee.serve.catalogue").task(given.task) -- a misspelt name has no empty board
+  local from <close> = opened(request)
+  local boards = from and standings.boards(from, given) or core.json_array {}
+  local lines = {}
+  for _, board in ipairs(boards) do
+    lines[#lines + 1] = ("%s on %s, %d kernels"):format(params.text(board.params), board.device,
+      board.count)
+    for _, row in ipairs(board.rows) do
+      lines[#lines + 1] = ("  %d. %s  %s  %s of the best  attempt %d"):format(row.rank, row.name,
+        tools.cost_text(row.cost, board.unit), units.ratio(row.over_best), row.attempt)
+    end
+  end
+  if #boards == 0 then lines[1] = "nothing that passed has a cost yet: see time and submit" end
+  return { task = given.task, boards = boards }, table.concat(lines, "\n")
+end
+
+return tools

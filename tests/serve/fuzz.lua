@@ -1,0 +1,218 @@
+-- Random and mutated messages to `perigee serve`: perigee tests/serve/fuzz.lua [SECONDS [SEED]].
+-- The server must live, answer every id that it can read with one message a line, and still judge
+-- at the end.
+local core = require "perigee.core"
+local files = require "perigee.files"
+local peer = require "perigee.serve.peer"
+local protocol = require "perigee.serve.protocol"
+local sources = require "perigee.sources"
+local tools = require "perigee.serve.tools"
+
+local seconds = tonumber(arg[1]) or 30
+local seed = math.tointeger(tonumber(arg[2])) or os.time()
+math.randomseed(seed)
+
+local ANSWER_S = 60 -- until an id counts as unanswered
+local BATCH = 20
+
+local folder = files.temporary()
+
+-- ---- what is sent ----
+
+local function pick(list) return list[math.random(#list)] end
+
+local SOURCE = files.read "tests/candidates/saxpy/right.cu"
+local META = { ["io.modelcontextprotocol/protocolVersion"] = "2026-07-28",
+  ["io.modelcontextprotocol/clientCapabilities"] = {} }
+local METHODS = { "initialize", "ping", "server/discover", "tools/list", "tools/call",
+  "prompts/list", "prompts/get", "resources/list", "resources/read", "resources/templates/list",
+  "notifications/cancelled", "notifications/initialized", "nonsense", "" }
+local STRINGS = { "", "vector/saxpy", "naive", "perigee://tasks/vector/saxpy",
+  "perigee://attempts/1", "2025-11-25", "2026-07-28", ("x"):rep(5000), "\0", "ä\u{10ffff}", "../..",
+  "check", "refine", "%s%n", "NaN", SOURCE }
+
+local value
+local function object(depth)
+  local one = {}
+  for _ = 1, math.random(0, 3) do one[pick(STRINGS):gsub("%z", "")] = value(depth - 1) end
+  return one
+end
+
+function value(depth)
+  local kind = math.random(depth > 0 and 9 or 7)
+  if kind == 1 then return core.null end
+  if kind == 2 then return math.random() < 0.5 end
+  if kind == 3 then return math.random(-5, 5) end
+  if kind == 4 then return pick { math.maxinteger, math.mininteger, 1e300, -0.5, 1 << 53 } end
+  if kind < 8 then return pick(STRINGS) end
+  if kind == 8 then return object(depth) end
+  local list = core.json_array {}
+  for i = 1, math.random(0, 3) do list[i] = value(depth - 1) end
+  return list
+end
+
+-- Arguments that nearly fit a tool's schema.
+local function arguments(schema)
+  local one = {}
+  for name, inner in pairs(schema.properties) do
+    if math.random() < 0.3 then
+      one[name] = math.random() < 0.3 and value(2) or inner.examples and pick(inner.examples)
+        or inner.enum and pick(inner.enum) or inner.default
+    end
+  end
+  if schema.properties.task and math.random() < 0.9 then one.task = "vector/saxpy" end
+  if math.random() < 0.05 then one.source = SOURCE end
+  return one
+end
+
+local next_id = 0
+local function new_id()
+  next_id = next_id + 1
+  return math.random() < 0.5 and next_id or "id " .. next_id
+end
+
+local function message()
+  local method, params = pick(METHODS), value(3)
+  if method == "tools/call" or math.random() < 0.2 then
+    local tool = pick(tools.LIST)
+    method, params = "tools/call", { name = tool.name, arguments = arguments(tool.inputSchema) }
+  elseif math.random() < 0.7 then
+    params = { protocolVersion = pick(STRINGS), uri = pick(STRINGS), name = pick(STRINGS),
+      cursor = math.random() < 0.2 and pick(STRINGS) or nil, arguments = object(1),
+      requestId = math.random() < 0.5 and next_id or "id " .. next_id }
+  end
+  if protocol.is_object(params) and math.random() < 0.6 then
+    params._meta = math.random() < 0.8 and META or object(2)
+  end
+  local id
+  if math.random() < 0.9 then id = new_id() end
+  return { jsonrpc = "2.0", id = id, method = method, params = params }
+end
+
+local function mutated(text)
+  for _ = 1, math.random(1, 4) do
+    local at, how = math.random(#text), math.random(5)
+    if how == 1 then text = text:sub(1, at - 1) .. text:sub(at + 1)
+    elseif how == 2 then
+      text = text:sub(1, at) .. string.char(math.random(0, 255)) .. text:sub(at + 1)
+    elseif how == 3 then text = text:sub(1, at)
+    elseif how == 4 then text = text .. text:sub(at)
+    else text = text:sub(1, at - 1) .. pick { "{", "[", '"', "}", "null", "1e999", "\\u0000" }
+      .. text:sub(at + 1) end
+    if #text == 0 then return " " end
+  end
+  return (text:gsub("\n", " "))
+end
+
+local function line()
+  local ok, text = pcall(core.json_encode, message())
+  if not ok then return "{}" end
+  return math.random() < 0.3 and mutated(text) or text
+end
+
+-- ---- what must come back ----
+
+local client
+local failed
+
+local function fail(text, ...)
+  failed = failed or text:format(...)
+end
+
+local function start()
+  client = { peer = peer.new(core.start("serve", "--device", "sim:check", "--db",
+    folder .. "/db", "--timeout", "5")), open = {}, count = 0 }
+end
+
+-- The id that this line must be answered with; nil when there is none, or the null one suffices.
+local function expected(text)
+  local one = protocol.read(text)
+  return one and one.kind == "request" and protocol.key(one.id) or nil
+end
+
+local function send(text)
+  local key = expected(text)
+  local one = core.json_decode(text)
+  if key and not client.open[key] then
+    client.open[key], client.count = core.now(), client.count + 1
+  end
+  -- a cancelled request need not be answered
+  if type(one) == "table" and one.method == "notifications/cancelled"
+    and type(one.params) == "table" then
+    local id = one.params.requestId
+    local cancelled = (type(id) == "string" or math.type(id) == "integer") and protocol.key(id)
+    if cancelled and client.open[cancelled] then
+      client.open[cancelled], client.count = nil, client.count - 1
+    end
+  end
+  local at = 1
+  text = text .. "\n"
+  while at <= #text do
+    core.poll({ client.peer.channel }, { "w" }, 10)
+    local taken = client.peer.channel:write(text, at)
+    if not taken then return fail("the server has gone") end
+    at = at + taken
+  end
+end
+
+local answers = 0
+local function take(text)
+  local one = core.json_decode(text)
+  if not protocol.is_object(one) or one.jsonrpc ~= "2.0" then
+    return fail("no message: %s", text:sub(1, 200))
+  end
+  if one.method == "notifications/progress" then return end
+  if (one.result == nil) == (one.error == nil) then
+    return fail("neither result nor error: %s", text:sub(1, 200))
+  end
+  if one.error and one.error.code == -32603 then fail("a defect: %s", text:sub(1, 300)) end
+  answers = answers + 1
+  if one.id ~= core.null and client.open[protocol.key(one.id)] then
+    client.open[protocol.key(one.id)], client.count = nil, client.count - 1
+  end
+end
+
+-- Read what there is, for so long at most.
+local function listen(wait)
+  core.poll({ client.peer.channel }, { "r" }, wait)
+  local lines, ended = client.peer:receive()
+  for _, text in ipairs(lines) do take(text) end
+  if ended then fail("the server ended") end
+end
+
+local function settle()
+  local until_ = core.now() + ANSWER_S
+  while client.count > 0 and not failed and core.now() < until_ do listen(0.5) end
+  for key in pairs(client.open) do fail("unanswered: %s", key) end
+end
+
+-- ---- the run ----
+
+start()
+local sent, until_ = 0, core.now() + seconds
+while core.now() < until_ and not failed do
+  for _ = 1, BATCH do
+    local text = line()
+    sent = sent + 1
+    local file = os.getenv "PERIGEE_FUZZ_LOG"
+    if file then
+      local log <close> = io.open(file, "a")
+      log:write(text, "\n")
+    end
+    send(text)
+    if failed then break end
+  end
+  while client.count > BATCH and not failed do listen(0.5) end
+  listen(0)
+end
+if not failed then settle() end
+if not failed then
+  send(core.json_encode { jsonrpc = "2.0", id = "last", method = "tools/call", params = {
+    name = "check", arguments = { task = "vector/saxpy", source = SOURCE }, _meta = META } })
+  settle()
+end
+client.peer:close()
+sources.remove(folder)
+print(("%d messages, %d answers, seed %d%s"):format(sent, answers, seed,
+  failed and ": " .. failed or ""))
+return failed and 1 or 0

@@ -1,0 +1,145 @@
+#!/bin/bash
+# perigee serve as a program: the messages of each era, what is on standard output, how it starts and how it ends.
+# shellcheck disable=SC1003,SC2317  # a backslash is meant; functions are called by their names
+. tests/shell/tap.sh
+perigee=$(realpath "${BUILD:-build}/perigee")
+top=$(mktemp -d)
+trap 'rm -rf "$top"' EXIT
+export TMPDIR=$top
+serve=(env "PATH=$PATH:$top" "$perigee" serve --device sim:check --db "$top/db")
+
+alive() { # processes of servers of this file
+  grep -la "PATH=.*$top" /proc/[0-9]*/environ 2>/dev/null | wc -l
+}
+none_left() {
+  for _ in {1..20}; do
+    [[ $(alive) == 0 ]] && break
+    sleep 0.1
+  done
+  alive
+}
+
+# A transcript: `> ` sends a line, `< ` is the answer, where <*> stands for anything.
+play() { # FILE
+  local line answer
+  coproc server { "${serve[@]}" 2>"$top/err"; }
+  pid=$!
+  while IFS= read -r line; do
+    case $line in
+      '> '*) printf '%s\n' "${line#> }" >&"${server[1]}" ;;
+      '< '*)
+        IFS= read -t 20 -r answer <&"${server[0]}" || answer="no answer"
+        line=${line#< }
+        line=${line//'\'/'\\'}
+        line=${line//'['/'\['}
+        line=${line//'<*>'/'*'}
+        check "${1##*/}: $(head -c 60 <<<"$answer")" "$answer" "$line"
+        ;;
+    esac
+  done <"$1"
+  to=${server[1]}
+  exec {to}>&-
+  wait "$pid"
+  check "${1##*/}: it ends with the input" "$? $(cat "$top/err")" "0 "
+}
+for file in tests/serve/*.txt; do play "$file"; done
+
+hello='{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25"}}'
+check "no input, no output" "$("${serve[@]}" </dev/null; echo "status $?")" "status 0"
+check "a last line without an end is answered" "$(printf %s '{"jsonrpc":"2.0","id":1,"method":"ping"}' | "${serve[@]}")" \
+  '{"id":1,"jsonrpc":"2.0","result":{}}'
+once() { "${serve[@]}" <<<"$hello" >/dev/null; }
+check "it starts and answers in under 100 ms" "$(($(fastest_us once) < 100000))" 1
+check "and opens no store and no folder" "$(find "$top" -name 'db*' -o -name 'perigee-*')" ""
+check "bad usage" "$("${serve[@]}" --limit 0 2>&1; echo "status $?")" "*--limit*status 2"
+
+# What tasks print is no message.
+mkdir -p "$top/tasks"
+sed 's/^return/print("noise") os.execute("echo more noise") return/; s|vector/saxpy|noisy/saxpy|' tasks/vector/saxpy.lua >"$top/tasks/noisy.lua"
+coproc server { PERIGEE_TASKS=$top/tasks "${serve[@]}" 2>"$top/err"; }
+pid=$!
+printf '%s\n' "$hello" '{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"list_tasks","arguments":{"text":"noisy"}}}' >&"${server[1]}"
+read -r _ <&"${server[0]}"
+read -t 20 -r answer <&"${server[0]}"
+check "standard output has messages alone" "$answer" '{"id":2,*noisy/saxpy*'
+check "noise goes to standard error" "$(tr '\n' ' ' <"$top/err")" "*noise*more noise*"
+to=${server[1]}
+exec {to}>&-
+wait $pid
+
+# A client that is killed in the middle of a call.
+call() { # NAME: of a candidate
+  python3 - "$1" <<'END'
+import json, sys
+print(json.dumps({"jsonrpc": "2.0", "id": 3, "method": "tools/call", "params": {"name": "check", "arguments": {
+    "task": "vector/saxpy", "source": open("tests/candidates/saxpy/%s.cu" % sys.argv[1]).read()}}}))
+END
+}
+busy() { # in the background: a server, $pid, whose candidate hangs
+  mkfifo "$top/in" "$top/out"
+  "${serve[@]}" <"$top/in" >"$top/out" 2>/dev/null &
+  pid=$!
+  exec {to}>"$top/in" {from}<"$top/out"
+  rm "$top/in" "$top/out"
+  printf '%s\n' "$hello" "$(call forever)" >&"$to"
+  read -r _ <&"$from"
+  for _ in {1..50}; do
+    (($(alive) > 3)) && break
+    sleep 0.1
+  done
+  sleep 0.3
+}
+busy
+check "a candidate runs" "$(($(alive) >= 3))" 1
+exec {to}>&- {from}<&-
+wait $pid
+check "a client that vanishes ends the server" $? 0
+check "and all that it ran" "$(none_left)" 0
+check "and its folder" "$(find "$top" -name 'perigee-*')" ""
+busy
+exec {to}>&-
+start=${EPOCHREALTIME/./}
+wait $pid
+check "the end of input ends it within two seconds" "$(((${EPOCHREALTIME/./} - start) < 2000000))" 1
+check "with its candidate" "$(none_left)" 0
+exec {from}<&-
+for signal in TERM KILL; do
+  busy
+  kill -$signal $pid
+  wait $pid 2>/dev/null
+  check "SIG$signal ends it with its candidate" "$(none_left)" 0
+  exec {to}>&- {from}<&-
+done 2>/dev/null
+
+# Servers, one store, all at once: nothing is lost.
+cat >"$top/many.py" <<'END'
+import json, subprocess, sys
+source = open("tests/candidates/saxpy/right.cu").read()
+servers = [subprocess.Popen(sys.argv[1:], stdin=subprocess.PIPE, stdout=subprocess.PIPE) for _ in range(3)]
+for server in servers:
+    lines = [{"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": {"protocolVersion": "2025-11-25"}}]
+    lines += [{"jsonrpc": "2.0", "id": i, "method": "tools/call", "params": {"name": "check", "arguments": {
+        "task": "vector/saxpy", "source": source}}} for i in range(1, 4)]
+    server.stdin.write("".join(json.dumps(line) + "\n" for line in lines).encode())
+    server.stdin.flush()
+numbers = []
+for server in servers:
+    for line in [server.stdout.readline() for _ in range(4)][1:]:
+        numbers.append(json.loads(line)["result"]["structuredContent"]["attempt"])
+    server.stdin.close()
+    server.wait(10)
+print(*sorted(numbers))
+END
+rm -f "$top"/db*
+check "three servers write one store" "$(python3 "$top/many.py" "${serve[@]}")" "1 2 3 4 5 6 7 8 9"
+
+# A disk that is full.
+# shellcheck disable=SC2016
+full=(unshare -rm bash -c 'mount -t tmpfs -o size=64k tmpfs "$0" && dd if=/dev/zero of="$0/fill" 2>/dev/null; exec "$@"' "$top/full")
+mkdir "$top/full"
+if unshare -rm bash -c 'mount -t tmpfs tmpfs /mnt' 2>/dev/null; then
+  answer=$( (printf '%s\n' "$hello" "$(call right)"; sleep 4) |
+    "${full[@]}" "$perigee" serve --device sim:check --db "$top/full/db" 2>"$top/err" | tail -n 1)
+  check "a full disk is said, the verdict is there" "$answer" '*"verdict":"passed","warning":"not recorded*'
+fi
+finish
