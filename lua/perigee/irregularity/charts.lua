@@ -36,7 +36,7 @@ end
 -- Names of a field in order of appearance, of those that are wanted.
 local function names(results, field, wanted)
   local list, seen = {}, {}
-  for _, one in ipairs(results.order) do
+  for _, one in ipairs(results:sorted()) do
     if wanted(one) and not seen[one[field]] then
       seen[one[field]] = true
       list[#list + 1] = one[field]

@@ -77,7 +77,7 @@ end
 -- @tparam[opt] table figures what report.published gave
 function report.times(results, figures)
   local rows = {}
-  for i, one in ipairs(results.order) do rows[i] = time_row(results, one, figures) end
+  for i, one in ipairs(results:sorted()) do rows[i] = time_row(results, one, figures) end
   print(columns.text({ { title = "stage" }, { title = "cell" }, { title = "arm" },
     { title = "median", right = true }, { title = "ratio (passes)" }, { title = "" },
     { title = "of its control" }, { title = figures and "of published" or "" } }, rows,
@@ -87,7 +87,7 @@ end
 --- The same as CSV.
 function report.times_csv(results, path)
   local rows = {}
-  for i, one in ipairs(results.order) do
+  for i, one in ipairs(results:sorted()) do
     local ratio, low, high = suite.ratio(one, results:peer(one))
     local verdict = suite.verdict_of(one)
     rows[i] = { one.stage, one.cell, one.arm, verdict, verdict == "passed" and suite.time(one)
@@ -116,7 +116,7 @@ local COUNTED = {
 function report.counters(results)
   local heads, rows = { { title = "stage" }, { title = "cell" }, { title = "arm" } }, {}
   for i, column in ipairs(COUNTED) do heads[3 + i] = { title = column[1], right = true } end
-  for i, one in ipairs(results.order) do
+  for i, one in ipairs(results:sorted()) do
     local record = one.passes[1]
     local samples = record.facts and record.facts.samples or record.params and record.params.n or 1
     rows[i] = { one.stage, one.cell, one.arm }
@@ -296,7 +296,7 @@ function report.variants(results, variants, by_count)
   for _, variant in ipairs(variants) do
     heads[#heads + 1] = { title = variant.title, right = true }
   end
-  for _, one in ipairs(results.order) do
+  for _, one in ipairs(results:sorted()) do
     if one.variant == variants[1].name then
       local row = { one.stage, one.cell, one.arm }
       for _, variant in ipairs(variants) do
@@ -316,7 +316,7 @@ end
 --- The same as CSV.
 function report.variants_csv(results, path)
   local rows = {}
-  for i, one in ipairs(results.order) do
+  for i, one in ipairs(results:sorted()) do
     rows[i] = { one.stage, one.cell, one.arm, one.variant, (suite.verdict_of(one)),
       suite.time(one) or "" }
   end

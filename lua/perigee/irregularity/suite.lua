@@ -92,6 +92,19 @@ end
 
 -- ---- what is run ----
 
+--- The cells that are run first, in every stage: where a budget ends early, they are there.
+suite.FIRST = {
+  "base", "pts-1280k", "r-2.0", "load-0.95", "plane-320k", "scan-armadillo-cold",
+  "scan-armadillo-warm",
+}
+
+-- Cells in two parts: those of FIRST, and the others.
+local function parts_of(cells)
+  local first, rest = {}, {}
+  for _, cell in ipairs(cells) do table.insert(has(suite.FIRST, cell) and first or rest, cell) end
+  return { first, rest }
+end
+
 -- Names of the cells of a task that were asked for and that this machine can run.
 local function cells_of(task, wanted)
   local names, list = task:cell_names(), {}
@@ -103,24 +116,29 @@ local function cells_of(task, wanted)
   return list
 end
 
---- Everything that one pass runs.
+--- Everything that one pass runs: the cells of suite.FIRST in all stages, then the others.
 -- @tparam table how {stages, cells, impls = lists or nil; set = parameters; controls = true adds
 --   the regular controls; any = true: the stages are names of tasks}
 -- @treturn table list of {stage, task, cells, impls, set}
 function suite.plan(how)
-  local list, known = {}, how.cells and {}
+  local parts, known = { {}, {} }, how.cells and {}
   local function add(stage)
     local task = suite.task(stage)
     local impls = suite.arms_of(task, how.impls)
-    local cells = #impls > 0 and cells_of(task, how.cells) or {}
-    if #cells == 0 then return end
-    list[#list + 1] = { stage = stage, task = task, cells = cells, impls = impls, set = how.set }
-    for _, cell in ipairs(known and cells or {}) do known[cell] = true end
+    local all = #impls > 0 and cells_of(task, how.cells) or {}
+    for i, cells in ipairs(parts_of(all)) do
+      if #cells > 0 then
+        table.insert(parts[i], { stage = stage, task = task, cells = cells, impls = impls,
+          set = how.set })
+      end
+    end
+    for _, cell in ipairs(known and all or {}) do known[cell] = true end
   end
   for _, stage in ipairs(how.any and how.stages or suite.stages(how.stages)) do
     add(stage)
     if how.controls and suite.CONTROLS[stage] then add(suite.CONTROLS[stage]) end
   end
+  local list = table.move(parts[2], 1, #parts[2], #parts[1] + 1, parts[1])
   for _, cell in ipairs(how.cells or {}) do
     if not known[cell] then suite.task "allocate":select_cells { cell } end -- says what there is
   end
@@ -227,6 +245,37 @@ function Results:add(record)
   end
   one.passes[record.pass] = record
   one.times = nil
+end
+
+local function index_of(list, name)
+  for i, one in ipairs(list) do
+    if one == name then return i end
+  end
+  return #list + 1
+end
+
+-- Where a stage stands in tables: a control after the stage that it is of.
+local function rank_of(stage)
+  for name, control in pairs(suite.CONTROLS) do
+    if stage == control then return index_of(suite.STAGES, name) + 0.5 end
+  end
+  return index_of(suite.STAGES, stage)
+end
+
+--- All that is known, by stage and cell as they are declared; arms as they came.
+function Results:sorted()
+  local list, ranks = {}, {}
+  for i, one in ipairs(self.order) do
+    list[i] = one
+    ranks[one] = { rank_of(one.stage), index_of(suite.task(one.stage):cell_names(), one.cell), i }
+  end
+  table.sort(list, function(a, b)
+    for k, rank in ipairs(ranks[a]) do
+      if rank ~= ranks[b][k] then return rank < ranks[b][k] end
+    end
+    return false
+  end)
+  return list
 end
 
 --- What is known of an arm; nil when it did not run.
