@@ -37,7 +37,7 @@ of the row is not subtracted first. Everything is read and written once at least
 limit: 8 bytes an element.]],
   params = {
     rows = {
-      default = 16384, check = { 1, 3, 17, 128, 5, 2 }, sim = 6, min = 1, max = 1 << 24,
+      default = 8192, check = { 1, 3, 17, 128, 5, 2 }, sim = 6, min = 1, max = 1 << 24,
       doc = "rows",
     },
     columns = {
