@@ -2,6 +2,7 @@
  * --version and the worker role end before any of that. */
 #include <errno.h>
 #include <fcntl.h>
+#include <malloc.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -92,6 +93,13 @@ static int work(int argc, char **argv) {
   return status;
 }
 
+/* Arrays go back to the system when they are freed. By itself malloc takes up to 32 MiB from its
+ * heap once such blocks were freed, where aligned blocks leave holes: a judge of 300 candidates
+ * grew by 80 MB. */
+static void give_back_arrays(void) {
+  mallopt(M_MMAP_THRESHOLD, 1 << 18);
+}
+
 int main(int argc, char **argv) {
   hold_standard_streams();
   if (argc > 1 && strcmp(argv[1], "--version") == 0) {
@@ -100,6 +108,7 @@ int main(int argc, char **argv) {
   }
   if (argc > 1 && strcmp(argv[1], "--worker") == 0) return work(argc, argv);
   default_signals();
+  give_back_arrays();
   lua_State *L = luaL_newstate();
   if (!L) {
     fprintf(stderr, "perigee: no memory for the Lua state\n");

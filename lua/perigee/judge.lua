@@ -76,6 +76,12 @@ function Session:close()
   if self.other then self.other:close() end
 end
 
+--- Wait until no process of the session is starting or ending.
+function Session:settle()
+  self.pool:settle()
+  if self.other then self.other:settle() end
+end
+
 --- Start the processes that the next `count` candidates need. Nothing may be being timed.
 function Session:stand_by(count)
   self.pool:fill(count)

@@ -34,11 +34,12 @@ local function reap(self)
   self.ending = {}
 end
 
--- A spare that died while it waited, as when memory ran out, is no candidate's fault.
+-- A spare that died while it waited, as when memory ran out, is no candidate's fault. One that was
+-- killed may hold a device for a while yet, but answers no more.
 local function drop_dead(self)
   for i = #self.spares, 1, -1 do
     local one = self.spares[i]
-    if not one:alive() then
+    if not one:answers() then
       table.remove(self.spares, i)
       table.insert(self.ending, one)
     end

@@ -21,6 +21,7 @@ end
 
 local OPEN_S, LOAD_S, MOVE_S, TIME_S = 120, 120, 300, 30
 local PREPARE_S = 300 -- a library may compile and try
+local HELLO_S = 5
 local GRACE_S = 10 -- the simulator keeps its own limit and says where the kernel hung
 local ALIGN = 256
 
@@ -346,9 +347,10 @@ function Runner:time(how)
     kept = null_free(reply.kept) }
 end
 
---- Whether its process still runs.
-function Runner:alive()
-  return self.worker:alive()
+--- Whether its process still runs and, once the device is open, answers.
+function Runner:answers()
+  if not self.info then return self.worker:alive() end
+  return self.worker:call({ op = "hello" }, HELLO_S) ~= nil
 end
 
 --- Names of the restrictions that the process obtained.

@@ -10,7 +10,8 @@ local judge = require "perigee.judge"
 local series = {}
 
 local WARM = 16 -- candidates after which memory is looked at: caches are full then
-local TIMEOUT = 1 -- seconds a kernel may run
+local TIMEOUT = 0.5 -- seconds a kernel may run
+local PRECISE = 0.0025 -- of the median: half the width of its interval
 local GROWTH_KB = 16 << 10 -- of this process; what Lua holds until its next collection
 local GPU_GROWTH_MB = 8
 
@@ -32,7 +33,7 @@ local function lines_of(command)
   return pipe and pipe:read "a" or ""
 end
 
--- {kilobytes, descriptors, megabytes of the GPU (nil: no nvidia-smi), zombies}
+-- {kilobytes, descriptors, megabytes of the GPU (nil: not told, or there is none), zombies}
 local function footprint(device)
   collectgarbage()
   local pid, _ = core.getpid(), nil
@@ -70,6 +71,7 @@ local function befall(session, what)
   end
 end
 
+-- Whether a record is what it should be; a crash of its process is, where one was caused.
 local function judged(rec, turn, wanted, result)
   if turn[2] == "kill" and rec.verdict == "launch_error" and rec.reason:find "SIGSEGV" then
     result.crashes = result.crashes + 1
@@ -78,38 +80,54 @@ local function judged(rec, turn, wanted, result)
   return rec.verdict == wanted
 end
 
+-- Note how long a candidate took, by what it is; from those that passed undisturbed, the Show.
+local function note(result, turn, rec, seconds)
+  local kind = turn[2] or turn[1]
+  local sum = result.kinds[kind] or { count = 0, seconds = 0 }
+  result.kinds[kind] = { count = sum.count + 1, seconds = sum.seconds + seconds }
+  if rec.verdict ~= "passed" or turn[2] then return end
+  table.insert(result.seconds, seconds)
+  if rec.time and rec.time.relative_half <= PRECISE then result.precise = result.precise + 1 end
+end
+
+local function check_one(session, task, path, turn)
+  session:stand_by(1)
+  session:settle()
+  if turn[2] then befall(session, turn[2]) end
+  local since = core.now()
+  local rec = session:check(task, impl.candidate(path), {})
+  return rec, core.now() - since
+end
+
 --- Check `count` candidates.
 -- @tparam[opt] function progress called with how many are done and the result so far
--- @treturn table {wrong = list of texts, seconds = of each right candidate, sorted, crashes = how
---   many, first, last = footprints}
+-- @treturn table {wrong = list of texts, seconds = of each that passed undisturbed, sorted,
+--   precise = how many of them were timed to 0.25 %, kinds = {count, seconds} by what it was,
+--   crashes = how many, first, last = footprints}
 function series.run(device, count, progress)
   local task = catalogue.find("vector/saxpy")[1]
   local folder = os.tmpname()
   os.remove(folder)
   core.mkdir_all(folder)
-  local result = { wrong = {}, seconds = {}, crashes = 0 }
+  local result = { device = device, wrong = {}, seconds = {}, precise = 0, kinds = {}, crashes = 0 }
   local session <close> = judge.session { device = device, budget = 0.2, timeout = TIMEOUT }
   for i = 1, count do
     local turn = TURN[(i - 1) % #TURN + 1]
     local source, wanted = source_of(turn[1], i)
     local path = ("%s/c%d.cu"):format(folder, i)
     core.write_file(path, source)
-    session:stand_by(1)
-    session.pool:settle()
-    if turn[2] then befall(session, turn[2]) end
-    local since = core.now()
-    local rec = session:check(task, impl.candidate(path), {})
-    if not judged(rec, turn, wanted, result) then
+    local rec, seconds = check_one(session, task, path, turn)
+    if judged(rec, turn, wanted, result) then
+      note(result, turn, rec, seconds)
+    else
       result.wrong[#result.wrong + 1] = ("candidate %d, %s: %s instead of %s: %s"):format(i,
         turn[1], rec.verdict, wanted, rec.reason)
-    elseif wanted == "passed" and not turn[2] then
-      table.insert(result.seconds, core.now() - since)
     end
     os.remove(path)
     if i == WARM then result.first = footprint(device) end
     if progress and i % 50 == 0 then progress(i, result) end
   end
-  session.pool:settle()
+  session:settle()
   result.last = footprint(device)
   os.remove(folder)
   table.sort(result.seconds)
@@ -126,10 +144,24 @@ function series.faults(result)
   check(b.zombies == 0, "%d zombies", b.zombies)
   check(b.descriptors <= a.descriptors, "descriptors: %d, then %d", a.descriptors, b.descriptors)
   check(b.kb <= a.kb + GROWTH_KB, "memory: %d kB, then %d kB", a.kb, b.kb)
-  if a.gpu_mb and b.gpu_mb then
-    check(b.gpu_mb <= a.gpu_mb + GPU_GROWTH_MB, "GPU: %d MB, then %d MB", a.gpu_mb, b.gpu_mb)
+  if result.device:match "^cuda" then
+    local told = a.gpu_mb and b.gpu_mb
+    check(told, "nvidia-smi does not tell how much memory of the GPU is in use")
+    check(not told or b.gpu_mb <= a.gpu_mb + GPU_GROWTH_MB, "GPU: %s MB, then %s MB", a.gpu_mb,
+      b.gpu_mb)
   end
   return list
+end
+
+-- "bounds 0.31, broken 0.05": mean seconds of each kind.
+local function by_kind(kinds)
+  local names, parts = {}, {}
+  for name in pairs(kinds) do names[#names + 1] = name end
+  table.sort(names)
+  for i, name in ipairs(names) do
+    parts[i] = ("%s %.2f"):format(name, kinds[name].seconds / kinds[name].count)
+  end
+  return table.concat(parts, ", ")
 end
 
 local function main(device, count)
@@ -145,6 +177,8 @@ local function main(device, count)
   print(("%d candidates in a row: from file to verdict %.3f s (median of %d that passed, slowest "
     .. "%.3f s)"):format(count, result.seconds[(#result.seconds + 1) // 2], #result.seconds,
     result.seconds[#result.seconds]))
+  print(("%d of the %d timed to 0.25%%; seconds by kind: %s"):format(result.precise,
+    #result.seconds, by_kind(result.kinds)))
   print(("memory %d kB, then %d kB; GPU %s MB, then %s MB; %d zombies, %d crashes"):format(
     a.kb, b.kb, a.gpu_mb or "?", b.gpu_mb or "?", b.zombies, result.crashes))
   print(("%d passed, %d failed"):format(count + 5 - #faults, #faults))

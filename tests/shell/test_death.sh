@@ -5,9 +5,7 @@
 perigee=$(realpath "${BUILD:-build}/perigee")
 top=$(mktemp -d)
 trap 'rm -rf "$top"' EXIT
-# What a judge starts has its PATH, so theirs tells it from the processes of other tests. An interactive shell does not
-# ignore SIGINT for a judge, as a script does for what it puts into the background.
-marked=(env --default-signal=INT "PATH=$PATH:$top")
+. tests/gpu/killing.sh
 export XDG_CACHE_HOME=$top/cache
 unset PERIGEE_CACHE
 
@@ -27,57 +25,20 @@ END
 chmod +x "$top/python"
 touch "$top/endless.py"
 
-alive() { # how many processes of the judges in this file there are, but for the judges
-  local file count=0
-  while read -r file; do
-    [[ $file == "/proc/$judge/environ" ]] || count=$((count + 1))
-  done < <(grep -la "PATH=.*$top" /proc/[0-9]*/environ 2>/dev/null)
-  echo $count
-}
-left() { # the same after at most two seconds in which they may end
-  for _ in {1..20}; do
-    [[ $(alive) == 0 ]] && break
-    sleep 0.1
-  done
-  alive
-}
-judge=0
-start() { # COMMAND...: a judge in the background, $judge
-  "${marked[@]}" "$@" </dev/null &
-  judge=$!
-}
-
 # ---- killed at any moment ----
 
-# Kill a command at COUNT moments of its time; $seen: how often it had started something by then, $halves: lines of
-# output that are no JSON.
-kill_at_moments() { # COUNT MICROSECONDS COMMAND...
-  local moment
-  seen=0 halves=0
-  for ((moment = 1; moment <= $1; moment++)); do
-    start "${@:3}" >"$top/out" 2>/dev/null
-    sleep "$(printf '%d.%06d' $(($2 * moment / $1 / 1000000)) $(($2 * moment / $1 % 1000000)))"
-    (($(alive))) && seen=$((seen + 1))
-    kill -KILL $judge
-    wait $judge
-    halves=$((halves + $(awk '!/^\{.*\}$/' "$top/out" | wc -l)))
-  done 2>/dev/null
-}
-
 saxpy=("$perigee" run vector/saxpy --device sim:check --json --db "$top/db")
-start=${EPOCHREALTIME/./}
+since=$(now_us)
 "${saxpy[@]}" >/dev/null
-whole=$((${EPOCHREALTIME/./} - start)) # microseconds, a cold compiler included
-kill_at_moments 50 $((whole + 100000)) "${saxpy[@]}"
+whole=$(($(now_us) - since)) # microseconds, a cold compiler included
+kill_at_moments 50 $((whole + 100000)) go-on "${saxpy[@]}"
 check "a judge killed at 50 moments leaves no worker" "$(left)" 0
 check "though it had some" "$((seen > 0))" 1
 check "and no half record in its output" "$halves" 0
-check "nor in its store" "$("$perigee" query --db "$top/db" --json --sql "SELECT count(*) > 0 AS some,
-  sum(NOT json_valid(record) OR source_sha NOT IN (SELECT sha FROM sources)) AS halves FROM records")" \
-  '{"halves":0,"some":1}'
+check "nor in its store" "$(halves_in "$top/db")" '{"halves":0,"some":1}'
 
 export PERIGEE_PYTHON=$top/python
-kill_at_moments 10 500000 "$perigee" check vector/saxpy "$top/endless.py" --device sim --json
+kill_at_moments 10 500000 go-on "$perigee" check vector/saxpy "$top/endless.py" --device sim --json
 check "nor one that compiles by a program what that has started" "$(left)" 0
 check "though it had" "$((seen > 0))" 1
 unset PERIGEE_PYTHON
