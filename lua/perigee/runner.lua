@@ -326,8 +326,8 @@ end
 -- @tparam table how {method, sets, steps, poison, warmup, batch, samples, guards = false: zones and
 --   inputs are compared by a later request, unpin = what stays in L2 is given up before every cold
 --   sample, not only before the first, before = hot: sets of the untimed plan, one a sample,
---   right = digests by set, keep = number of a sample, keep_in = the set that gets what it wrote, or what
---   the first wrote that differs from `right`}
+--   right = digests by set, keep = number of a sample, keep_in = the set that gets what it wrote,
+--   or what the first wrote that differs from `right`}
 -- @treturn table {us = {...}, health = {...}, late = numbers of samples that were not accepted,
 --   inverted = graphs that took no longer for more launches, host_bound = samples that the host was
 --   late for whatever was done, clock_mhz = {before, after} or nil, differ = numbers of samples
