@@ -71,8 +71,8 @@ end
 -- Panels of which a thread has two rows and four.
 function TestEdges.test_solve_with_taller_panels()
   lu.skipIf(not core.compiler_info(), "no NVRTC on this machine")
-  for _, record in ipairs(pg.run(find "linalg/solve", { device = "sim", set = { n = "550", m = "2" },
-    impls = { "blocked" } })) do
+  for _, record in ipairs(pg.run(find "linalg/solve", { device = "sim", impls = { "blocked" },
+    set = { n = "550", m = "2" } })) do
     lu.assertEquals(record.verdict, "passed", record.reason)
   end
 end
