@@ -133,11 +133,6 @@ __device__ inline void factor_panel(float* w, int* moves, int size, int stride, 
 
 // The first panel.
 extern "C" __global__ void __launch_bounds__(THREADS)
-    solve_panel_1(float* w, int* moves, int size, int stride) {
-  factor_panel<1>(w, moves, size, stride, 0);
-}
-
-extern "C" __global__ void __launch_bounds__(THREADS)
     solve_panel_2(float* w, int* moves, int size, int stride) {
   factor_panel<2>(w, moves, size, stride, 0);
 }
@@ -244,11 +239,6 @@ __device__ inline void update(float* w, int* moves, unsigned* ticket, int size, 
   update_tile(w, size, stride, at);
   if (blockIdx.y > 0 || !is_last(ticket, gridDim.x)) return;
   factor_panel<ROWS>(w, moves, size, stride, at + PANEL);
-}
-
-extern "C" __global__ void __launch_bounds__(THREADS)
-    solve_update_1(float* w, int* moves, unsigned* ticket, int size, int stride, int at) {
-  update<1>(w, moves, ticket, size, stride, at);
 }
 
 extern "C" __global__ void __launch_bounds__(THREADS)

@@ -36,7 +36,7 @@ end
 
 -- Rows of a panel that each of 512 threads has: a power of two.
 local function rows_each(rows)
-  local each = 1
+  local each = 2
   while each * 512 < rows do each = 2 * each end
   return each
 end
