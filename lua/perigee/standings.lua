@@ -83,7 +83,8 @@ end
 function standings.boards(store, how)
   local sql, boards = PASSED, {}
   if how.task then sql = sql .. " AND task = ?" end
-  for row in store.db:rows(sql .. " ORDER BY task, length(params), params, id", how.task) do
+  for row in store.db:rows(sql .. " ORDER BY task, length(params), params, id",
+    table.unpack { how.task }) do
     add(boards, row)
   end
   local list = core.json_array {}

@@ -5,13 +5,19 @@ local core = require "perigee.core"
 local columns = require "perigee.columns"
 local common = require "perigee.cli.common"
 local knobs = require "perigee.knobs"
+local reports = require "perigee.cli.reports"
+local params = require "perigee.params"
 local store = require "perigee.store"
+local suggest = require "perigee.suggest"
 local units = require "perigee.units"
 
 local query = {}
 
 function query.configure(parser)
-  parser:argument("session", "its records (default: the list of sessions)"):args("?")
+  parser:argument("what", "best [TASK], leaderboard TASK, history [SESSION or TASK], compare A B, "
+    .. "or a session: its records (default: the list of sessions)"):args("*")
+  parser:option("--limit", "rows of a leaderboard or a history"):argname("N"):default("20")
+    :convert(common.count("--limit"))
   parser:mutex(
     parser:option("--sql", "rows of one SQL statement, which can only read"):argname("TEXT"),
     parser:flag("--export", "records as JSONL, each with its sources and samples"),
@@ -80,15 +86,28 @@ end
 
 local function import(path, options)
   local opened <close> = store.open(path)
-  local name = options.session or "import-" .. core.utc():gsub("%D", "")
+  local name = options.session or "import-" .. core.utc():gsub("%D")
   local added, known = opened:import(options.import, (opened:session(name, "import")))
   common.out(("%d records into session %s%s"):format(added, name,
     known > 0 and (", %d were there already"):format(known) or ""))
 end
 
+-- The one session that is meant.
+local function session_of(words)
+  if #words > 1 then
+    core.error("invalid", ("expected one session, got %d"):format(#words),
+      suggest.hint(words[1], params.names(reports.NAMES), "reports"))
+  end
+  return words[1]
+end
+
 --- @treturn integer exit status
 function query.main(options)
-  local path = store.path(options.db)
+  local path, report = store.path(options.db), reports.find(options.what)
+  if report and not (options.sql or options.export or options.import) then
+    return reports.run(report, table.move(options.what, 2, #options.what, 1, {}), options)
+  end
+  options.session = session_of(options.what)
   if options.import then
     import(path, options)
     return 0

@@ -40,7 +40,7 @@ local function bundle_of(given, request)
   for _, name in ipairs(params.names(given.files)) do
     if not name:match "^[%w_][%w_./+-]*$" or #name > 100 then
       core.error("invalid", ("files: '%s' is no name of a file"):format(name),
-        "letters, digits, '_', '-', '.', and '/' for folders", "")
+        "letters, digits, '_', '-', '.', and '/' for folders")
     end
     bundle[#bundle + 1] = { name = name, text = given.files[name] }
   end
@@ -54,7 +54,7 @@ local function check_sent(given)
   end
   if count ~= 1 or given.files and not next(given.files) then
     core.error("invalid", count > 1 and "source, files and attempt exclude each other"
-      or "nothing was sent to judge", "send one of: source, files, attempt", "")
+      or "nothing was sent to judge", "send one of: source, files, attempt")
   end
 end
 

@@ -18,7 +18,7 @@ local LIMIT = 20
 -- @raise "not_found" with the nearest name
 function tools.task(name)
   if name:match "%.lua$" then
-    core.error("not_found", ("unknown task '%s'"):format(name), "list_tasks has their names", "")
+    core.error("not_found", ("unknown task '%s'"):format(name), "list_tasks has their names")
   end
   return catalogue.find(name)[1]
 end
@@ -44,7 +44,7 @@ local function chosen(tasks, given)
     local names = categories(tasks)
     if not suggest.has(names, given.category) then
       core.error("not_found", ("no category '%s'"):format(given.category),
-        suggest.hint(given.category, names, "categories"), "")
+        suggest.hint(given.category, names, "categories"))
     end
   end
   return list

@@ -32,7 +32,7 @@ function tools.attempt(number, request)
   local from <close> = opened(request)
   if not from then
     core.error("not_found", ("there is no attempt %d"):format(number),
-      "check, time and submit make attempts", "")
+      "check, time and submit make attempts")
   end
   return from:record(number)
 end

@@ -39,7 +39,7 @@ function resources.read(params, request)
     return content(uri, "application/json", core.json_encode(whole, true))
   end
   core.error("not_found", ("no resource '%s'"):format(uri),
-    "perigee://tasks/NAME or perigee://attempts/NUMBER", "")
+    "perigee://tasks/NAME or perigee://attempts/NUMBER")
 end
 
 -- An attempt with its sources and what was said of it.
@@ -60,7 +60,7 @@ function resources.prompt(params, request)
   if given.attempt then
     local number = math.tointeger(tonumber(given.attempt))
     if not number then
-      core.error("invalid", ("attempt: '%s' is no number"):format(given.attempt), "see history", "")
+      core.error("invalid", ("attempt: '%s' is no number"):format(given.attempt), "see history")
     end
     attempt = attempt_text(number, request)
   end
