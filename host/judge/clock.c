@@ -1,4 +1,5 @@
-/* One thread that waits for the timer and counts its cycles meanwhile. The timer of an H200
+/* One thread that waits for the timer and counts its cycles meanwhile; and a kernel that does
+ * nothing. The timer of an H200
  * advances in steps of 32 ns, that of older GPUs in steps of up to a microsecond: a measurement is
  * long beside that. */
 #include "clock.h"
@@ -23,7 +24,8 @@ static const char ptx[] = ".version 7.0\n.target sm_70\n.address_size 64\n"
                           "  mov.u64 %rd8, %clock64;\n"
                           "  sub.u64 %rd9, %rd8, %rd5;\n  st.global.u64 [%rd1], %rd9;\n"
                           "  sub.u64 %rd10, %rd7, %rd4;\n  st.global.u64 [%rd1+8], %rd10;\n"
-                          "  ret;\n}\n";
+                          "  ret;\n}\n"
+                          ".visible .entry nothing()\n{\n  ret;\n}\n";
 
 void pg_clock_need(pg_clock *c, pg_device *device) {
   const pg_device_ops *ops = device->ops;
@@ -33,6 +35,7 @@ void pg_clock_need(pg_clock *c, pg_device *device) {
   pg_code code = ops->load(device, ptx, sizeof ptx - 1, "clock.ptx", &c->module, NULL);
   if (code) c->module = NULL;
   if (!code) code = ops->kernel(device, c->module, "clock", &c->kernel, NULL);
+  if (!code) code = ops->kernel(device, c->module, "nothing", &c->nothing, NULL);
   if (!code) code = ops->alloc(device, bytes, &c->memory, NULL);
   if (!code) code = ops->fill(device, c->memory, 0, 1, bytes, NULL, NULL);
   if (code && c->memory) ops->free(device, c->memory, NULL);
@@ -52,6 +55,14 @@ pg_code pg_clock_enqueue(pg_clock *c, int slot, uint64_t ns, pg_stream *stream, 
                             .block = {1, 1, 1},
                             .params = params,
                             .param_bytes = sizeof params};
+  return c->device->ops->launch(c->device, &launch, stream, error);
+}
+
+pg_code pg_clock_nothing(pg_clock *c, int multiprocessors, pg_stream *stream, pg_error *error) {
+  const pg_launch launch = {
+      .kernel = c->nothing,
+      .grid = {2 * (uint32_t)(multiprocessors > 0 ? multiprocessors : 1), 1, 1},
+      .block = {128, 1, 1}};
   return c->device->ops->launch(c->device, &launch, stream, error);
 }
 

@@ -29,11 +29,15 @@ typedef struct timing {
   bool guards;      /* compare zones and hashes at the end; else a later request does */
   bool can_be_late; /* a plan that waits for the device is never ahead of it */
   bool counts;      /* samples are no longer for warming up */
+  bool unpin;       /* what stays in L2 is given up before every sample, else before the first */
+  size_t starts;    /* kernels that do nothing, timed beside the samples */
   bool *known; /* by set: `right` is the digest of what is to be written there; NULL: none is */
   uint64_t *right;
   int64_t keep, keep_in; /* a sample whose outputs are copied, -1: none; the set that gets them */
   int64_t host_bound;
 } timing;
+
+enum { STARTS_MOST = 64 };
 
 /* Memory written to flush the cache: 2 x L2 would do if every line were replaced in order. The lead
  * is counted in tens of microseconds, and doubles when a sample was late; past the most, what is
@@ -250,17 +254,16 @@ static pg_code warm(timing *t, size_t i, pg_error *error) {
   return code;
 }
 
-/* cold: reset, unpin (which waits, so what keeps the device busy comes after it), flush.  hot:
- * warm, reset.  batch, graph: reset all sets of the sample, no flush. */
+/* cold: reset, unpin where asked (which waits, so what keeps the device busy comes after it),
+ * flush.  hot: warm, reset.  batch, graph: reset all sets of the sample, no flush. */
 static pg_code prepare(timing *t, size_t i, const int *sets, pg_error *error) {
   pg_runner *r = t->runner;
-  pg_code code = t->method == COLD ? PG_OK : lead(r, error);
+  pg_code code = t->unpin ? PG_OK : lead(r, error);
   if (!code && t->method == HOT) code = warm(t, i, error);
   if (!code) code = reset(t, sets, error);
-  if (code || t->method != COLD) return code;
-  code = unpin(r, error);
-  if (!code) code = lead(r, error);
-  if (!code) code = sweep(r, r->scratch_bytes, error);
+  if (!code && t->unpin) code = unpin(r, error);
+  if (!code && t->unpin) code = lead(r, error);
+  if (!code && t->method == COLD) code = sweep(r, r->scratch_bytes, error);
   return code;
 }
 
@@ -325,17 +328,37 @@ static pg_code sample(timing *t, size_t i, pg_error *error) {
   return code;
 }
 
+/* A kernel that does nothing, timed as a sample is: what a start takes differs a little from
+ * process to process. Its events are behind those of the samples. */
+static pg_code start(timing *t, size_t i, pg_error *error) {
+  pg_runner *r = t->runner;
+  pg_device *d = r->device;
+  int processors = r->info.multiprocessors;
+  pg_event **e = r->events + 2 * (t->samples * t->spans + i);
+  pg_code code = t->method == COLD ? PG_OK : lead(r, error);
+  if (!code && t->method == COLD) code = sweep(r, r->scratch_bytes, error);
+  if (!code && t->method == HOT) code = pg_clock_nothing(&r->clock, processors, r->stream, error);
+  if (!code) code = d->ops->event_record(d, e[0], r->stream, error);
+  if (!code) code = pg_clock_nothing(&r->clock, processors, r->stream, error);
+  if (!code) code = d->ops->event_record(d, e[1], r->stream, error);
+  return code;
+}
+
 /* Enqueue everything, then wait once: between samples the host never waits, so it stays ahead. */
 static pg_code measure(timing *t, int64_t warmup, pg_error *error) {
   pg_runner *r = t->runner;
   pg_code code = PG_OK;
+  if (t->method == COLD && !t->unpin) code = unpin(r, error); /* whatever was timed before */
   for (int64_t i = 0; !code && i < warmup; i++) code = sample(t, (size_t)i % t->samples, error);
   for (size_t i = 0; i < t->samples; i++) t->late[i] = false;
   t->host_bound = 0;
   t->counts = true;
   if (!code && t->known) code = pg_digest_clear(&r->digest, r->stream, error);
   if (!code) code = pg_clock_enqueue(&r->clock, 0, PG_CLOCK_NS, r->stream, error);
-  for (size_t i = 0; !code && i < t->samples; i++) code = sample(t, i, error);
+  for (size_t i = 0; !code && i < t->samples; i++) {
+    code = sample(t, i, error);
+    if (!code && i < t->starts) code = start(t, i, error);
+  }
   if (!code) code = pg_clock_enqueue(&r->clock, 1, PG_CLOCK_NS, r->stream, error);
   if (!code) code = r->device->ops->sync(r->device, error);
   return code;
@@ -399,6 +422,21 @@ static pg_code collect(const timing *t, json_t *us, json_t *late, int64_t *inver
   return PG_OK;
 }
 
+/* "starts": times of kernels that do nothing. */
+static pg_code add_starts(const timing *t, json_t *reply, pg_error *error) {
+  pg_runner *r = t->runner;
+  json_t *list = json_array();
+  pg_code code = PG_OK;
+  json_object_set_new(reply, "starts", list);
+  for (size_t i = 0; !code && i < t->starts; i++) {
+    pg_event **e = r->events + 2 * (t->samples * t->spans + i);
+    double us = 0;
+    code = r->device->ops->event_elapsed(r->device, e[0], e[1], &us, error);
+    if (!code) json_array_append_new(list, json_real(us));
+  }
+  return code;
+}
+
 /* The clock before the first sample and after the last, in MHz; null where it is not known. */
 static pg_code add_clock(pg_runner *r, json_t *reply, pg_error *error) {
   double mhz[PG_CLOCK_SLOTS];
@@ -453,9 +491,11 @@ static pg_code need_all(timing *t, pg_error *error) {
   if (r->lead == 0 && t->method != COLD) r->lead = LEAD;
   t->late = calloc(t->samples, sizeof *t->late);
   if (!t->late) return pg_fail(error, PG_MEMORY, "no memory for %zu samples", t->samples);
-  pg_code code = need_events(r, 2 * t->spans * t->samples, error);
-  if (!code) code = need_scratch(r, error);
+  pg_code code = need_scratch(r, error);
   if (r->info.gpu_clock) pg_clock_need(&r->clock, r->device);
+  if (pg_clock_runs(&r->clock) && (t->method == COLD || t->method == HOT))
+    t->starts = t->samples < STARTS_MOST ? t->samples : STARTS_MOST;
+  if (!code) code = need_events(r, 2 * (t->spans * t->samples + t->starts), error);
   if (!code && t->known) code = pg_digest_need(&r->digest, r->device, t->samples * t->batch, error);
   if (!code && t->known && !pg_digest_runs(&r->digest))
     code = pg_fail(error, PG_UNSUPPORTED, "\"right\": this device computes no digests");
@@ -476,6 +516,7 @@ static pg_code time_slice(timing *t, int64_t warmup, json_t *reply, pg_error *er
   json_object_set_new(reply, "us", us);
   json_object_set_new(reply, "late", late);
   code = collect(t, us, late, &inverted, error);
+  if (!code) code = add_starts(t, reply, error);
   if (!code) code = add_results(t, reply, error);
   if (!code) code = add_clock(r, reply, error);
   json_object_set_new(reply, "inverted", json_integer(inverted));
@@ -496,6 +537,7 @@ pg_code pg_runner_time(pg_runner *runner, const json_t *request, json_t *reply, 
   if (!code) code = parse_sets(request, &t, &sets, error);
   if (!code) code = pg_opt_integer(request, "poison", 0, UINT32_MAX, &poison, error);
   if (!code) code = pg_opt_integer(request, "warmup", 0, 10000, &warmup, error);
+  if (!code) code = pg_opt_bool(request, "unpin", &t.unpin, error);
   if (!code) code = parse_before(request, &t, error);
   if (!code) code = parse_results(request, &t, error);
   if (!code) code = pg_opt_bool(request, "guards", &t.guards, error);
@@ -503,6 +545,7 @@ pg_code pg_runner_time(pg_runner *runner, const json_t *request, json_t *reply, 
   if (!code)
     code = pg_plan_parse(&t.plan, request, runner->device, runner->module, &runner->buffers, error);
   t.poison = (uint32_t)poison;
+  t.unpin = t.unpin && t.method == COLD;
   t.can_be_late = !pg_plan_waits(&t.plan);
   if (!code) code = parse_graph(request, &t, error);
   if (!code) code = time_slice(&t, warmup, reply, error);

@@ -1,13 +1,15 @@
-// Systems of linear equations (task linalg/solve) by panels of 16 columns. For each, solve_panel
-// factors it in the registers of one block, with partial pivoting; solve_rows exchanges rows of
-// what is right of it and solves for its 16 rows of the upper triangle; solve_update subtracts
-// their products from the rest. solve_back then goes up again, 32 rows at a time.
+// Systems of linear equations (task linalg/solve) by panels of 16 columns. A panel is factored in the
+// registers of one block, with partial pivoting. For each, solve_rows exchanges rows of what is
+// right of it and solves for its 16 rows of the upper triangle; solve_update subtracts their
+// products from the rest, and the last of its blocks that have columns of the next panel goes on to
+// factor it while the others still multiply. solve_back then goes up again, 32 rows at a time.
 //
 // w is a, padded with a unit matrix to `size`, a multiple of 32, with b right of it, `stride`
 // numbers a row. moves says what solve_panel did to rows: 16 times where one at its top came from,
 // how many others have changed, and of each of them where it is and where it came from.
 
-constexpr int PANEL = 16, THREADS = 512, WARPS = THREADS / 32, TILE = 64, BACK = 32;
+constexpr int PANEL = 16, THREADS = 512, WARPS = THREADS / 32, BACK = 32;
+constexpr int TILE_ROWS = 128, TILE_COLUMNS = 64;  // of solve_update
 
 extern "C" __global__ void solve_begin(const float* a, const float* b, float* w, int n, int m,
                                        int size, int stride) {
@@ -25,7 +27,7 @@ extern "C" __global__ void solve_begin(const float* a, const float* b, float* w,
 __device__ inline void load_row(float (&v)[PANEL], const float* from) {
 #pragma unroll
   for (int c = 0; c < PANEL; c += 4) {
-    float4 four = *reinterpret_cast<const float4*>(from + c);
+    float4 four = __ldcg(reinterpret_cast<const float4*>(from + c));  // of other blocks, perhaps
     v[c] = four.x, v[c + 1] = four.y, v[c + 2] = four.z, v[c + 3] = four.w;
   }
 }
@@ -129,24 +131,20 @@ __device__ inline void factor_panel(float* w, int* moves, int size, int stride, 
   if (threadIdx.x == 0) moves[PANEL] = shared.moved;
 }
 
+// The first panel.
 extern "C" __global__ void __launch_bounds__(THREADS)
-    solve_panel_1(float* w, int* moves, int size, int stride, int at) {
-  factor_panel<1>(w, moves, size, stride, at);
+    solve_panel_2(float* w, int* moves, int size, int stride) {
+  factor_panel<2>(w, moves, size, stride, 0);
 }
 
 extern "C" __global__ void __launch_bounds__(THREADS)
-    solve_panel_2(float* w, int* moves, int size, int stride, int at) {
-  factor_panel<2>(w, moves, size, stride, at);
+    solve_panel_4(float* w, int* moves, int size, int stride) {
+  factor_panel<4>(w, moves, size, stride, 0);
 }
 
 extern "C" __global__ void __launch_bounds__(THREADS)
-    solve_panel_4(float* w, int* moves, int size, int stride, int at) {
-  factor_panel<4>(w, moves, size, stride, at);
-}
-
-extern "C" __global__ void __launch_bounds__(THREADS)
-    solve_panel_8(float* w, int* moves, int size, int stride, int at) {
-  factor_panel<8>(w, moves, size, stride, at);
+    solve_panel_8(float* w, int* moves, int size, int stride) {
+  factor_panel<8>(w, moves, size, stride, 0);
 }
 
 // A thread for each column right of the panel: all that it moves is read before it is written.
@@ -176,42 +174,38 @@ extern "C" __global__ void __launch_bounds__(128)
   }
 }
 
-// A block has 64 x 64 of what is below and right of the panel, a thread 4 x 4.
-extern "C" __global__ void __launch_bounds__(256)
-    solve_update(float* w, int size, int stride, int at) {
-  __shared__ float4 l[PANEL][TILE / 4], u[PANEL][TILE / 4];
-  int next = at + PANEL, row = next + blockIdx.y * TILE, column = next + blockIdx.x * TILE;
-  int t = threadIdx.x;
-  {
-    int y = t / 4, x = t % 4 * 4;  // of l: 64 rows of 4 fours, stored transposed
-    float4 four = row + y < size
-                      ? *reinterpret_cast<const float4*>(w + (size_t)(row + y) * stride + at + x)
-                      : make_float4(0, 0, 0, 0);
-    float* to = reinterpret_cast<float*>(l);
-    to[x * TILE + y] = four.x;
-    to[(x + 1) * TILE + y] = four.y;
-    to[(x + 2) * TILE + y] = four.z;
-    to[(x + 3) * TILE + y] = four.w;
-    int depth = t / 16, four_of = t % 16;  // of u: 16 rows of 16 fours
-    u[depth][four_of] =
-        column + 4 * four_of < stride
-            ? *reinterpret_cast<const float4*>(w + (size_t)(at + depth) * stride + column +
-                                               4 * four_of)
-            : make_float4(0, 0, 0, 0);
-  }
+// A block subtracts from 128 x 64 elements of what is below and right of the panel, a thread from
+// 4 x 4. Blocks with the same columns follow each other.
+__device__ inline void update_tile(float* w, int size, int stride, int at) {
+  __shared__ float4 l[PANEL][TILE_ROWS / 4], u[PANEL][TILE_COLUMNS / 4];
+  int next = at + PANEL, t = threadIdx.x;
+  int row = next + blockIdx.x * TILE_ROWS, column = next + blockIdx.y * TILE_COLUMNS;
+  int y = t / 4, x = t % 4 * 4;  // of l: 128 rows of 4 fours, stored transposed
+  float4 four = make_float4(0, 0, 0, 0);
+  if (row + y < size)
+    four = *reinterpret_cast<const float4*>(w + (size_t)(row + y) * stride + at + x);
+  float* to = reinterpret_cast<float*>(l) + x * TILE_ROWS + y;
+  to[0] = four.x;
+  to[TILE_ROWS] = four.y;
+  to[2 * TILE_ROWS] = four.z;
+  to[3 * TILE_ROWS] = four.w;
+  y = t / 16, x = t % 16 * 4;  // of u: 16 rows of 16 fours
+  if (y < PANEL)
+    u[y][x / 4] = column + x < stride ? *reinterpret_cast<const float4*>(
+                                            w + (size_t)(at + y) * stride + column + x)
+                                      : make_float4(0, 0, 0, 0);
   __syncthreads();
+  y *= 4;
+  if (column + x >= stride) return;
+  float* here = w + (size_t)(row + y) * stride + column + x;
   float4 sum[4];
-  int x = t % 16, y = t / 16 * 4;
-  bool inside = column + 4 * x < stride;
-  float* here = w + (size_t)(row + y) * stride + column + 4 * x;
 #pragma unroll
   for (int i = 0; i < 4; i++)
-    sum[i] = inside && row + y + i < size
-                 ? *reinterpret_cast<const float4*>(here + (size_t)i * stride)
-                 : make_float4(0, 0, 0, 0);
+    sum[i] = row + y + i < size ? *reinterpret_cast<const float4*>(here + (size_t)i * stride)
+                                : make_float4(0, 0, 0, 0);
 #pragma unroll
   for (int k = 0; k < PANEL; k++) {
-    float4 of_u = u[k][x], of_l = l[k][y / 4];
+    float4 of_u = u[k][x / 4], of_l = l[k][y / 4];
     float factor[4] = {of_l.x, of_l.y, of_l.z, of_l.w};
 #pragma unroll
     for (int i = 0; i < 4; i++) {
@@ -223,8 +217,43 @@ extern "C" __global__ void __launch_bounds__(256)
   }
 #pragma unroll
   for (int i = 0; i < 4; i++)
-    if (inside && row + y + i < size)
-      *reinterpret_cast<float4*>(here + (size_t)i * stride) = sum[i];
+    if (row + y + i < size) *reinterpret_cast<float4*>(here + (size_t)i * stride) = sum[i];
+}
+
+// Whether this block is the last of `blocks` to come here; the ticket is 0 again then.
+__device__ inline bool is_last(unsigned* ticket, unsigned blocks) {
+  __shared__ bool last;
+  __threadfence();
+  __syncthreads();
+  if (threadIdx.x == 0) {
+    last = atomicAdd(ticket, 1) == blocks - 1;
+    if (last) *ticket = 0;
+    __threadfence();
+  }
+  __syncthreads();
+  return last;
+}
+
+template <int ROWS>
+__device__ inline void update(float* w, int* moves, unsigned* ticket, int size, int stride, int at) {
+  update_tile(w, size, stride, at);
+  if (blockIdx.y > 0 || !is_last(ticket, gridDim.x)) return;
+  factor_panel<ROWS>(w, moves, size, stride, at + PANEL);
+}
+
+extern "C" __global__ void __launch_bounds__(THREADS)
+    solve_update_2(float* w, int* moves, unsigned* ticket, int size, int stride, int at) {
+  update<2>(w, moves, ticket, size, stride, at);
+}
+
+extern "C" __global__ void __launch_bounds__(THREADS)
+    solve_update_4(float* w, int* moves, unsigned* ticket, int size, int stride, int at) {
+  update<4>(w, moves, ticket, size, stride, at);
+}
+
+extern "C" __global__ void __launch_bounds__(THREADS)
+    solve_update_8(float* w, int* moves, unsigned* ticket, int size, int stride, int at) {
+  update<8>(w, moves, ticket, size, stride, at);
 }
 
 // Rows `at` to `at` + 31 of x: every block makes them for itself, one of them for all, and subtracts

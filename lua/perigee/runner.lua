@@ -324,18 +324,21 @@ end
 --- Take timing samples: one for each listed set (batch: one for each group of `how.batch`; graph:
 -- `how.samples` of the one group).
 -- @tparam table how {method, sets, steps, poison, warmup, batch, samples, guards = false: zones and
---   inputs are compared by a later request, before = hot: sets of the untimed plan, one a sample,
+--   inputs are compared by a later request, unpin = what stays in L2 is given up before every cold
+--   sample, not only before the first, before = hot: sets of the untimed plan, one a sample,
 --   right = digests by set, keep = number of a sample, keep_in = the set that gets what it wrote,
 --   or what the first wrote that differs from `right`}
 -- @treturn table {us = {...}, health = {...}, late = numbers of samples that were not accepted,
 --   inverted = graphs that took no longer for more launches, host_bound = samples that the host was
 --   late for whatever was done, clock_mhz = {before, after} or nil, differ = numbers of samples
---   whose digest is another, kept = {sample, set}}; numbers from 0; or nil and a failure
+--   whose digest is another, kept = {sample, set}, starts = times of a kernel that does nothing};
+--   numbers from 0; or nil and a failure
 function Runner:time(how)
   local reply, failure = self:request({
     op = "time", method = how.method, sets = core.json_array(how.sets), plan = how.steps,
     poison = how.poison, warmup = how.warmup or 0, batch = how.batch or 1, samples = how.samples,
-    guards = how.guards, before = how.before and core.json_array(how.before), right = how.right,
+    guards = how.guards, unpin = how.unpin, right = how.right,
+    before = how.before and core.json_array(how.before),
     keep = how.keep, keep_in = how.keep_in,
   }, self:deadline(how.steps) + TIME_S)
   if not reply then return nil, failure end
@@ -344,7 +347,7 @@ function Runner:time(how)
   return { us = reply.us, health = null_free(reply.health) or {}, late = reply.late,
     inverted = reply.inverted, host_bound = reply.host_bound,
     clock_mhz = null_free(reply.clock_mhz), differ = null_free(reply.differ),
-    kept = null_free(reply.kept) }
+    kept = null_free(reply.kept), starts = reply.starts }
 end
 
 --- Whether its process still runs and, once the device is open, answers.

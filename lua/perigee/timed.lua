@@ -15,12 +15,27 @@ local timed = {}
 
 local Session = {} -- what is added to it
 
+-- The samples of an arm as if a kernel started in its process as it does in the other's: the same
+-- kernel starts up to 0.3 us later in one process than in another, as a kernel shows that does
+-- nothing. A difference that chance explains is none.
+local function levelled(arm, base)
+  if #(arm.starts or {}) < 2 or #(base.starts or {}) < 2 then return arm.samples end
+  local a, b = core.summarize(arm.starts), core.summarize(base.starts)
+  local later = a.median - b.median
+  if math.abs(later) <= (a.relative_half * a.median + b.relative_half * b.median) / 2 then
+    return arm.samples
+  end
+  local list = {}
+  for i, us in ipairs(arm.samples) do list[i] = math.max(us - later, us / 2) end
+  return list
+end
+
 -- How many times faster than the first implementation, when that one is right.
 local function compare(arms)
   local base = arms[1]
   for _, arm in ipairs(arms) do
     if arm ~= base and arm.time and base.time then
-      local r = core.ratio(base.samples, arm.samples)
+      local r = core.ratio(base.samples, levelled(arm, base))
       arm.speedup, arm.speedup_ci95 = { [base.impl.name] = r.ratio }, core.json_array(r.ci95)
     end
   end

@@ -14,6 +14,10 @@ local timing = {}
 
 timing.TARGET = 0.0025 -- relative half width of the median's interval
 local MIN_SAMPLES, MAX_SAMPLES = 20, 20000
+-- Where samples are quick, so many at least: an interval of a few that is narrow by chance would
+-- end the timing.
+local STEADY, STEADY_S = 400, 0.05
+local SLICE_LEAST = 8 -- samples, as far as they are quick: the first after a pause is slower
 local FEWEST = 6 -- whatever the budget: order statistics of fewer give no 95% interval
 local DISCARDED_MOST = 100 -- then an arm without samples has no time
 local SLICE_S = 0.05 -- a slice takes about this long, so that arms alternate often enough
@@ -52,16 +56,23 @@ function timing.choose_sets(arm, samples, method)
   return sets
 end
 
+-- So many samples, whatever the interval.
+local function least(arm)
+  local quick = arm.per_sample and math.floor(STEADY_S / arm.per_sample) or 0
+  return math.max(MIN_SAMPLES, math.min(STEADY, quick))
+end
+
 -- How many samples the next slice takes: what the interval still needs, within the time of a slice.
 local function slice_size(arm)
   local have = #arm.samples
   if have == 0 then return FIRST end
-  local need = MIN_SAMPLES - have
+  local need = least(arm) - have
   if arm.summary then
     need = math.max(need, math.ceil(have * (arm.summary.relative_half / timing.TARGET) ^ 2) - have)
   end
   local fit = math.max(1, math.floor(SLICE_S / arm.per_sample))
   fit = math.random((fit + 1) // 2, fit)
+  need = math.max(need, math.min(SLICE_LEAST, fit))
   return math.max(1, math.min(need, fit, 8 * have, SLICE_MOST))
 end
 
@@ -77,7 +88,7 @@ end
 
 local function enough(arm)
   return #arm.samples >= MAX_SAMPLES
-    or (#arm.samples >= MIN_SAMPLES and arm.summary and arm.summary.relative_half < timing.TARGET)
+    or (#arm.samples >= least(arm) and arm.summary and arm.summary.relative_half < timing.TARGET)
 end
 
 -- The sets that a slice used, each once, in random order.
@@ -135,6 +146,7 @@ local function keep(arm, reply)
   arm.health = reply.health
   arm.late = arm.late + #(reply.late or {})
   arm.inverted = arm.inverted + (reply.inverted or 0)
+  table.move(reply.starts or {}, 1, #(reply.starts or {}), #arm.starts + 1, arm.starts)
   arm.host_bound = arm.host_bound + (reply.host_bound or 0)
   local reasons = math.tointeger(reply.health.throttle_reasons) or 0
   if reasons > 0 and reasons & THROTTLED ~= 0 then
@@ -148,6 +160,16 @@ local function keep(arm, reply)
   arm.summary = #arm.samples >= 2 and core.summarize(arm.samples) or nil
 end
 
+-- Whether its kernels can say what is to stay in L2, in whatever way: what would survive a flush.
+local function pins(arm)
+  if arm.pins == nil then
+    local ptx = arm.ptx or ""
+    arm.pins = ptx:find("L2::", 1, true) ~= nil or ptx:find("createpolicy", 1, true) ~= nil
+      or ptx:find("applypriority", 1, true) ~= nil
+  end
+  return arm.pins
+end
+
 --- Ask for samples. Red zones and inputs are compared or not: that takes longer than a slice where
 -- they are large.
 -- @tparam table arm
@@ -155,6 +177,7 @@ end
 -- @treturn table the reply, or nil and a failure
 function timing.ask(arm, asked)
   asked.steps, asked.batch, asked.poison = arm.steps, arm.batch, timing.poison()
+  asked.unpin = pins(arm)
   wrote.ask(arm, asked, asked.samples)
   return arm.runner:time(asked)
 end
@@ -235,6 +258,10 @@ function timing.choose(arm, override)
   if launches > 1 and arm.batch == 1 then arm.method = "hot" end
 end
 
+local function median(list)
+  return #list > 1 and core.summarize(list).median or nil
+end
+
 local function summary_of(arm)
   local s = arm.summary or (#arm.samples == 1 and core.summarize(arm.samples))
   if not s then return nil end
@@ -247,6 +274,7 @@ local function summary_of(arm)
     clock_mhz = arm.clock_mhz, variables_reset = #arm.variables, relative_half = s.relative_half,
     stopped = arm.stopped, inputs = #versions.of(arm.case), outputs_checked = arm.outputs_checked,
     outputs = wrote.how(arm), unseen_us = arm.unseen_us, unseen = arm.unseen_why,
+    start_us = median(arm.starts),
   }
 end
 
@@ -261,7 +289,7 @@ end
 --   module stays loaded, for a search whose end is a timing with all that is usual}
 function timing.run(arms, how)
   for _, arm in ipairs(arms) do
-    arm.samples, arm.kept, arm.slices, arm.outputs_checked = {}, {}, 0, 0
+    arm.samples, arm.kept, arm.slices, arm.outputs_checked, arm.starts = {}, {}, 0, 0, {}
     arm.discarded, arm.throttled, arm.late, arm.host_bound, arm.inverted = 0, 0, 0, 0, 0
   end
   local deadline = core.now() + how.budget * #arms

@@ -26,7 +26,7 @@ local function elimination_steps(p)
   return steps
 end
 
-local PANEL, TILE, BACK = 16, 64, 32
+local PANEL, TILE_ROWS, TILE_COLUMNS, BACK = 16, 128, 64, 32
 
 -- Of the padded matrix with the right-hand sides beside it.
 local function layout(p)
@@ -35,10 +35,10 @@ local function layout(p)
 end
 
 -- Rows of a panel that each of 512 threads has: a power of two.
-local function panel_kernel(rows)
-  local each = 1
+local function rows_each(rows)
+  local each = 2
   while each * 512 < rows do each = 2 * each end
-  return "solve_panel_" .. each
+  return each
 end
 
 local function blocked_steps(p)
@@ -48,17 +48,21 @@ local function blocked_steps(p)
       kernel = "solve_begin", grid = { (stride + 127) // 128, size }, block = 128,
       args = { "a", "b", "w", "n", "m", size, stride },
     },
+    {
+      kernel = "solve_panel_" .. rows_each(size), grid = 1, block = 512,
+      args = { "w", "moves", size, stride },
+    },
   }
   local function add(kernel, grid, block, ...)
     steps[#steps + 1] = { kernel = kernel, grid = grid, block = block, args = { ... } }
   end
   for at = 0, size - PANEL, PANEL do
     local right, below = stride - at - PANEL, size - at - PANEL
-    add(panel_kernel(size - at), 1, 512, "w", "moves", size, stride, at)
     add("solve_rows", (right + 127) // 128, 128, "w", "moves", stride, at)
     if below > 0 then
-      add("solve_update", { (right + TILE - 1) // TILE, (below + TILE - 1) // TILE }, 256, "w",
-        size, stride, at)
+      add("solve_update_" .. rows_each(below),
+        { (below + TILE_ROWS - 1) // TILE_ROWS, (right + TILE_COLUMNS - 1) // TILE_COLUMNS }, 512,
+        "w", "moves", "ticket", size, stride, at)
     end
   end
   for at = size - BACK, 0, -BACK do
@@ -133,6 +137,7 @@ solutions of triangles 2 n^2 m.]],
         return {
           w = { dtype = "f32", shape = { size, stride } },
           moves = { dtype = "i32", n = 3 * PANEL + 1 },
+          ticket = { dtype = "u32", n = 1, init = 0 },
         }
       end,
     },

@@ -309,9 +309,10 @@ static void cold_times_the_plan_only_after_reset_and_flush(void **state) {
   assert_true(json_is_true(json_object_get(r, "gpu_clock")));
   assert_true(json_is_null(json_object_get(r, "canary")));
   good(r);
-  /* c: state from master; f: z; ffff: y, a pattern and 3 bytes; s: the stream is waited for before
-   * what stays in L2 is given up; f: flush; then events around two launches */
-  assert_non_null(strstr(device(b)->log, "cfffffsfELLEcfffffsfELLEcfffffsfELLEcfffffsfELLES"));
+  /* c: state from master; f: z; ffff: y, a pattern and 3 bytes; f: flush; then events around two
+   * launches. s: once, the stream is waited for before what stays in L2 is given up */
+  assert_non_null(strstr(device(b)->log, "scffffffELLEcffffffELLEcffffffELLEcffffffELLES"));
+  assert_int_equal(device(b)->unpinned, 1);
 }
 
 static void hot_runs_the_same_plan_first_untimed(void **state) {
@@ -438,11 +439,11 @@ static void unpinning_comes_before_lead_and_flush(void **state) {
   make_buffers(b, 1);
   b->runner->lead = 2;
   fake_clear_log(device(b));
-  good(ask(b, "{'op':'time','method':'cold','sets':[0,0],'plan':[%s]}", saxpy));
+  good(ask(b, "{'op':'time','method':'cold','unpin':true,'sets':[0,0],'plan':[%s]}", saxpy));
   assert_int_equal(device(b)->unpinned, 2);
   /* c, fffff: reset; s: the stream is waited for; ff: lead; f: flush */
   assert_non_null(strstr(device(b)->log, "cfffffsfffELEcfffffsfffELES"));
-  good(ask(b, "{'op':'time','method':'hot','sets':[0],'plan':[%s]}", saxpy));
+  good(ask(b, "{'op':'time','method':'hot','unpin':true,'sets':[0],'plan':[%s]}", saxpy));
   assert_int_equal(device(b)->unpinned, 2); /* what is to be warm may stay */
 }
 

@@ -68,11 +68,11 @@ function TestEdges.test_solve()
   assert_all_pass("linalg/solve", { n = "1,15,16,33,64,97", m = "1,37" })
 end
 
--- Panels of which a thread has two rows and four.
+-- Panels of which a thread has four rows, then two.
 function TestEdges.test_solve_with_taller_panels()
   lu.skipIf(not core.compiler_info(), "no NVRTC on this machine")
-  for _, record in ipairs(pg.run(find "linalg/solve", { device = "sim", set = { n = "550", m = "2" },
-    impls = { "blocked" } })) do
+  for _, record in ipairs(pg.run(find "linalg/solve", { device = "sim", impls = { "blocked" },
+    set = { n = "1050", m = "2" } })) do
     lu.assertEquals(record.verdict, "passed", record.reason)
   end
 end
