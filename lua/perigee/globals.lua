@@ -15,6 +15,12 @@ function globals.names(arm)
   return names
 end
 
+--- Whether PTX declares a variable in global memory, or something that looks like it. A module
+-- without one keeps nothing from launch to launch.
+function globals.any(ptx)
+  return ("\n" .. ptx):find "[^%w_%.$]%.global[^%w_]" ~= nil
+end
+
 --- What keeps variables from being put back: nothing is timed then. `missing` is what a runner did
 -- not find of them.
 -- @treturn table|nil a failure

@@ -265,8 +265,8 @@ function Session:make_buffers(arm, list, sets)
     return one:buffers_for(arm.impl, self:own_scratch(one, arm.impl))
   end
   for number = 2, #all do others[number - 1] = buffers(all[number]) end
-  local fresh = sets > #all + 1 and versions.unseen(arm.case, 1)
-  arm.kept_set = sets > #all and sets - 1 or nil
+  local fresh = sets > #all + 1 and not arm.case.crowded and versions.unseen(arm.case, 1)
+  arm.kept_set = sets > #all and not arm.case.crowded and sets - 1 or nil
   arm.fresh_set = fresh and #all or nil
   local _, failure = arm.runner:setup(list, math.max(sets, #all), others,
     fresh and buffers(fresh) or nil)
@@ -400,7 +400,8 @@ end
 local RESULTS = {
   "cases", "checks", "facts", "failure", "failed_at", "digests", "counters", "profile", "wall_us",
   "health", "time", "samples", "speedup", "speedup_ci95", "kernel_names", "export_us",
-  "schedule", "audit", "audited", "far", "library", "bits_differ", "unseen_us", "unseen_why",
+  "schedule", "audit", "audited", "far", "library", "bits_differ", "chosen", "unseen_us",
+  "unseen_why",
 }
 
 local function reset(arm, p, cell)

@@ -130,7 +130,8 @@ function Session:sets_for(one, arms)
   local info = self:device()
   if not info.gpu_clock then return 1 end
   versions.fit(one, #arms, info.memory_bytes, self:set_bytes(one, arms))
-  return versions.set_count(one)
+  local _, launches, distinct = timing.method_of(one.task, one.p, self.method)
+  return versions.set_count(one, distinct and launches or 1)
 end
 
 --- Give the sessions of the judge what times arms.

@@ -46,12 +46,12 @@ end
 -- @tparam integer samples
 -- @tparam string method of the request
 function timing.choose_sets(arm, samples, method)
-  local sets, order, numbers = {}, {}, {}
+  local sets, order = {}, {}
   if method == "graph" then samples = 1 end
-  for number = 1, #versions.of(arm.case) do numbers[number] = number end
+  local seen = versions.seen_sets(arm.case, arm.batch)
   while #sets < samples * arm.batch do
-    if arm.batch > 1 or #order == 0 then order = shuffled(numbers) end
-    for _ = 1, arm.batch do sets[#sets + 1] = table.remove(order) - 1 end
+    if arm.batch > 1 or #order == 0 then order = shuffled(seen) end
+    for _ = 1, arm.batch do sets[#sets + 1] = table.remove(order) end
   end
   return sets
 end
@@ -103,9 +103,10 @@ end
 
 -- What a launch leaves in the module's variables must not carry over: the module is loaded again
 -- before the first and third slices, and variables that kernels write are put back before every
--- sample. A quick timing has only the latter, where there are any.
+-- sample. A quick timing has only the latter, where there are any. Where there is no variable at
+-- all nothing is loaded again: that may take a driver seconds.
 local function reload(arm, quick)
-  if not arm.ptx then -- a library's own business
+  if not arm.ptx or not globals.any(arm.ptx) then -- a library's own business, or nobody's
     arm.variables = {}
     return nil
   end
@@ -234,7 +235,10 @@ local LAUNCHES = { cold = 1, hot = 1, batch = 8, graph = 16 } -- of a sample
 
 --- How a task is timed.
 -- @tparam[opt] string override "cold", "hot", "batch" or "graph" instead of the task's own method
--- @treturn string,integer method, and launches in a sample
+-- @treturn string method
+-- @treturn integer launches in a sample
+-- outputs that others find outside of their buffers, stays until the end of a sample: so each
+--   own: the task wants what is published elsewhere
 function timing.method_of(task, p, override)
   local how = task:call("time", p) or {}
   local method = override or how.method or "cold"
@@ -244,17 +248,19 @@ function timing.method_of(task, p, override)
       "methods: cold, hot, batch, graph", task.where)
   end
   local launches = LAUNCHES[method]
-  return method, launches > 1 and how.batch or launches
+  return method, launches > 1 and how.batch or launches, how.distinct == true
 end
 
 --- How an arm is timed: its `method` and `batch`. What a launch leaves in module variables, or in
 -- outputs that others find outside of their buffers, stays until the end of a sample: so each
--- version of the inputs comes at most once in it, and an answer that is kept or found is of no use.
+-- version of the inputs comes at most once in it, and an answer that is kept or found is of no use
+-- (but where the task asks for `distinct` launches).
 -- @tparam table arm {case}
 -- @tparam[opt] string override as of method_of
 function timing.choose(arm, override)
-  local method, launches = timing.method_of(arm.case.task, arm.case.p, override)
-  arm.method, arm.batch = method, math.min(launches, #versions.of(arm.case))
+  local method, launches, distinct = timing.method_of(arm.case.task, arm.case.p, override)
+  arm.method, arm.batch = method, launches
+  if not distinct then arm.batch = math.min(launches, #versions.of(arm.case)) end
   if launches > 1 and arm.batch == 1 then arm.method = "hot" end
 end
 

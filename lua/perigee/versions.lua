@@ -120,12 +120,32 @@ function versions.fit(one, arms, memory, set_bytes)
   one.crowded = one.versions and not fits(#one.versions) or nil
 end
 
+-- In how many versions sets have their turns: those of the case, and one that is held back.
+local function turns(one)
+  local held = not one.crowded and one.held_back and one.held_back[1]
+  return #versions.of(one) + (held and 1 or 0)
+end
+
+--- The sets that samples use: the first of each version, and more where a sample needs more.
+-- @tparam table one a case
+-- @tparam[opt=1] integer least how many at least
+function versions.seen_sets(one, least)
+  local sets, count, set = {}, #versions.of(one), 0
+  while #sets < math.max(count, least or 1) do
+    if set % turns(one) < count then sets[#sets + 1] = set end
+    set = set + 1
+  end
+  return sets
+end
+
 --- How many sets serve a case: one a version, one for what is held back, one for a sample that is
 -- kept. Where memory is short, the first alone.
-function versions.set_count(one)
-  local count = #versions.of(one)
-  if one.crowded or not one.held_back then return count end
-  return count + (one.held_back[1] and 1 or 0) + 1
+-- @tparam table one a case
+-- @tparam[opt=1] integer least sets that samples need
+function versions.set_count(one, least)
+  local sets = versions.seen_sets(one, least)
+  if one.crowded or not one.held_back then return sets[#sets] + 1 end
+  return math.max(turns(one), sets[#sets] + 1) + 1
 end
 
 --- All versions of a case, itself first.
@@ -135,9 +155,8 @@ end
 
 --- The version that a set holds. @treturn table,integer the case and its number, from 1
 function versions.of_set(one, set)
-  local list = versions.of(one)
-  local number = set % #list + 1
-  return list[number], number
+  local number = set % turns(one) + 1
+  return versions.of(one)[number], number
 end
 
 return versions

@@ -6,6 +6,7 @@ local pg = require "perigee"
 local impl = require "perigee.impl"
 local judge = require "perigee.judge"
 local timing = require "perigee.timing"
+local versions = require "perigee.versions"
 
 local path
 
@@ -139,6 +140,19 @@ function TestTiming:test_each_version_comes_once_in_a_sample()
     lu.assertEquals(({ 1, 2, 4 })[sets[i] + 1] + ({ 1, 2, 4 })[sets[i + 1] + 1]
       + ({ 1, 2, 4 })[sets[i + 2] + 1], 7)
   end
+  -- of three and one that is held back: sets 3 and 7 are not for samples
+  arm.case.held_back = { {} }
+  arm.case.task.time = { method = "batch", batch = 8, distinct = true }
+  timing.choose(arm)
+  lu.assertEquals({ arm.method, arm.batch }, { "batch", 8 })
+  sets = timing.choose_sets(arm, 1, "batch")
+  table.sort(sets)
+  lu.assertEquals(sets, { 0, 1, 2, 4, 5, 6, 8, 9 })
+  lu.assertEquals(versions.set_count(arm.case, 8), 11)
+  for i, set in ipairs(sets) do
+    lu.assertEquals(versions.of_set(arm.case, set), (i - 1) % 3 + 1)
+  end
+  arm.case.held_back, arm.case.task.time.distinct = nil, nil
   arm.case.versions = nil -- the one that there is may not come twice
   timing.choose(arm)
   lu.assertEquals({ arm.method, arm.batch }, { "hot", 1 })
@@ -178,6 +192,15 @@ function TestTiming:test_variables_are_put_back_before_every_sample()
     lu.assertEquals(rec.verdict, "passed", rec.reason)
     lu.assertEquals(rec.time.variables_reset, 1)
   end
+end
+
+function TestTiming:test_ptx_that_may_keep_something()
+  local any = require("perigee.globals").any
+  for _, ptx in ipairs { ".global .u32 a;", "}.global .u32 a;", "\n.visible .global\t.u32 a;",
+    "/* */.global/* */.u32 a;" } do
+    lu.assertTrue(any(ptx), ptx)
+  end
+  lu.assertFalse(any "ld.global.u32 %r1, [%rd1]; cvta.to.global.u64 %rd1, %rd1; .globals")
 end
 
 -- Nothing is timed whose variables cannot be put back.
@@ -261,7 +284,7 @@ function TestTiming:test_inputs_rotate_so_that_an_old_answer_is_wrong()
 end
 
 function TestTiming:test_a_case_has_versions_where_its_inputs_depend_on_the_seed()
-  local versions, case = require "perigee.versions", require "perigee.case"
+  local case = require "perigee.case"
   local one = case.make(task(), { n = 256 }, 5)
   versions.add(one, function(number) return 10 + number end)
   local list = versions.of(one)
