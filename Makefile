@@ -78,7 +78,7 @@ test-gpu: build $(GPUTESTS) ## tests that need an NVIDIA GPU
 	@tests/gpu/run
 
 .PHONY: test-cheats
-test-cheats: deps-test build $(BUILD)/tests/shim/libcuda.so.1 $(BUILD)/tests/shim/libnvidia-ml.so.1 ## kernels that lie must be caught, honest ones must pass (tests/cheats)
+test-cheats: deps-test build $(BUILD)/tests/shim/counting/libcuda.so.1 $(BUILD)/tests/shim/libnvidia-ml.so.1 ## kernels that lie must be caught, honest ones must pass (tests/cheats)
 	@BUILD=$(BUILD) $(BUILD)/perigee tests/cheats/run.lua --slow
 
 .PHONY: fuzz-serve
@@ -236,9 +236,15 @@ $(BUILD)/tests/ffi/%.so: tests/ffi/%.c $(BUILD)/flags
 
 # A driver whose GPU is the simulator, and an NVML that goes with it: tests/shell/test_gpu_path.sh.
 SHIM_OBJECTS := $(filter-out %/hash.o,$(SIM_CORE))
+SHIM_LINK = $(CC) $(ALL_CFLAGS) -Ihost -shared -Wl,-Bsymbolic,-z,defs -o $@ $< $(SHIM_OBJECTS) -lm -lpthread
 $(BUILD)/tests/shim/lib%.so.1: tests/shim/lib%.c $(SHIM_OBJECTS) $(BUILD)/flags
 	@mkdir -p $(@D)
-	@$(CC) $(ALL_CFLAGS) -Ihost -shared -Wl,-Bsymbolic,-z,defs -o $@ $< $(SHIM_OBJECTS) -lm -lpthread
+	@$(SHIM_LINK)
+
+# The same with a clock that counts work: the cheat museum.
+$(BUILD)/tests/shim/counting/lib%.so.1: tests/shim/lib%.c $(SHIM_OBJECTS) $(BUILD)/flags
+	@mkdir -p $(@D)
+	@$(SHIM_LINK) -DPG_SHIM_COUNTS
 
 -include $(OBJECTS:.o=.d) $(wildcard $(BUILD)/obj/api/*.d) $(MODULE_SOURCES:%.c=$(BUILD)/obj/%.d) $(CTESTS:=.d) $(GPUTESTS:=.d) $(FUZZERS:%=$(BUILD)/fuzz_%.d)
 

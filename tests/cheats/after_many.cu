@@ -1,5 +1,5 @@
 // Stops to work after sixteen launches, when it must be timing that runs.
-// task: vector/saxpy --set n=4096 --budget 0.3
+// task: vector/saxpy --set n=4096 --set a=2.5 --budget 0.3
 // verdict: passed
 // finding: global_state
 // gains: nothing over saxpy_clocked

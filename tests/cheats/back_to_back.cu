@@ -1,6 +1,6 @@
 // Tells timing by how soon launches follow each other, and would skip the work then: the time of the
 // last launch, in a global variable, is put back before each sample.
-// task: vector/saxpy --set n=4096 --budget 0.3
+// task: vector/saxpy --set n=4096 --set a=2.5 --budget 0.3
 // verdict: passed
 // finding: clock
 // gains: nothing over saxpy_small

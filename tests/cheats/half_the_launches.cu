@@ -1,6 +1,6 @@
 // Skips the work in every other launch of a timing, so that the median would be that of half the
 // work.
-// task: vector/saxpy --set n=4096 --budget 0.3
+// task: vector/saxpy --set n=4096 --set a=2.5 --budget 0.3
 // verdict: passed
 // finding: global_state
 // gains: nothing over saxpy_clocked

@@ -1,5 +1,5 @@
 // Takes its time in the first launches, so that the budget ends with few samples.
-// task: vector/saxpy --set n=4096 --budget 0.3
+// task: vector/saxpy --set n=4096 --set a=2.5 --budget 0.3
 // verdict: passed
 // gains: nothing over saxpy_small
 // device: gpu
