@@ -41,7 +41,8 @@ static pg_code take_error(lua_State *L, pg_error *error) {
 
 /* ---- prepare ---- */
 
-/* Arguments: whether the state is new, two texts of JSON. Results: a text of JSON, a function. */
+/* Arguments: whether the state is new, two texts of JSON. Results: a text of JSON, two functions,
+ * of which the second may be nil. */
 static int prepare_protected(lua_State *L) {
   if (lua_toboolean(L, 1)) {
     luaL_openlibs(L);
@@ -53,8 +54,8 @@ static int prepare_protected(lua_State *L) {
   lua_getfield(L, -1, "prepare");
   lua_pushvalue(L, 2);
   lua_pushvalue(L, 3);
-  lua_call(L, 2, 2);
-  return 2;
+  lua_call(L, 2, 3);
+  return 3;
 }
 
 static void push_json(lua_State *L, const json_t *json) {
@@ -64,7 +65,7 @@ static void push_json(lua_State *L, const json_t *json) {
 }
 
 static pg_code add_reply(lua_State *L, json_t *reply, pg_error *error) {
-  json_t *said = json_loads(lua_tostring(L, -2), 0, NULL);
+  json_t *said = json_loads(lua_tostring(L, 1), 0, NULL);
   if (said) json_object_update(reply, said);
   json_decref(said);
   return said ? PG_OK : pg_fail(error, PG_INTERNAL, "an expert's reply is no JSON");
@@ -77,35 +78,45 @@ static pg_code prepare(void *state, const json_t *request, const json_t *given, 
   if (is_new) lua->L = luaL_newstate();
   lua_State *L = lua->L;
   if (!L) return pg_fail(error, PG_MEMORY, "no memory for the Lua state");
-  if (is_new) lua->call = LUA_NOREF;
+  if (is_new) lua->call = lua->finish = LUA_NOREF;
   lua_settop(L, 0);
   lua_pushcfunction(L, prepare_protected);
   lua_pushboolean(L, is_new);
   push_json(L, request);
   push_json(L, given);
-  if (lua_pcall(L, 3, 2, 0)) {
+  if (lua_pcall(L, 3, 3, 0)) {
     pg_code code = take_error(L, error);
     if (is_new) pg_lua_expert_close(lua); /* it may not have come as far as its libraries */
     return code;
   }
   luaL_unref(L, LUA_REGISTRYINDEX, lua->call);
-  lua_pushvalue(L, -1);
+  luaL_unref(L, LUA_REGISTRYINDEX, lua->finish);
+  lua->finish = luaL_ref(L, LUA_REGISTRYINDEX); /* LUA_REFNIL of nil */
   lua->call = luaL_ref(L, LUA_REGISTRYINDEX);
   return add_reply(L, reply, error);
 }
 
 /* ---- call ---- */
 
-static pg_code call(void *state, int set, pg_error *error) {
-  pg_lua_expert *lua = state;
-  lua_rawgeti(lua->L, LUA_REGISTRYINDEX, lua->call);
+static pg_code call_with_set(pg_lua_expert *lua, int function, int set, pg_error *error) {
+  lua_rawgeti(lua->L, LUA_REGISTRYINDEX, function);
   lua_pushinteger(lua->L, set);
   if (lua_pcall(lua->L, 1, 0, 0)) return take_error(lua->L, error);
   return PG_OK;
 }
 
+static pg_code call(void *state, int set, pg_error *error) {
+  pg_lua_expert *lua = state;
+  return call_with_set(lua, lua->call, set, error);
+}
+
+static pg_code finish(void *state, int set, pg_error *error) {
+  pg_lua_expert *lua = state;
+  return lua->finish == LUA_REFNIL ? PG_OK : call_with_set(lua, lua->finish, set, error);
+}
+
 pg_expert pg_lua_expert_of(pg_lua_expert *lua) {
-  return (pg_expert){.state = lua, .prepare = prepare, .call = call};
+  return (pg_expert){.state = lua, .prepare = prepare, .call = call, .finish = finish};
 }
 
 void pg_lua_expert_close(pg_lua_expert *lua) {

@@ -8,8 +8,8 @@
 #include "../judge/expert.h"
 
 typedef struct pg_lua_expert {
-  lua_State *L; /* NULL before the first "prepare" */
-  int call;     /* reference to the function of what is ready */
+  lua_State *L;     /* NULL before the first "prepare" */
+  int call, finish; /* references to the functions of what is ready */
 } pg_lua_expert;
 
 pg_expert pg_lua_expert_of(pg_lua_expert *lua);

@@ -19,6 +19,9 @@ typedef struct pg_expert {
                      pg_error *error);
   /* Enqueue the work over the buffers of a set; what was made ready last is meant. */
   pg_code (*call)(void *state, int set, pg_error *error);
+  /* Enqueue what brings its result into the outputs of the set, where a library allocates results
+   * itself: after the clock has stopped, before anybody reads. NULL: nothing. */
+  pg_code (*finish)(void *state, int set, pg_error *error);
 } pg_expert;
 
 #endif

@@ -212,6 +212,15 @@ pg_code pg_plan_parse(pg_plan *plan, const json_t *request, pg_device *device, p
   return code;
 }
 
+pg_code pg_plan_finish(const pg_plan *plan, int set, pg_error *error) {
+  pg_code code = PG_OK;
+  for (size_t i = 0; !code && i < plan->count; i++) {
+    const pg_expert *expert = plan->steps[i].expert;
+    if (expert && expert->finish) code = expert->finish(expert->state, set, error);
+  }
+  return code;
+}
+
 bool pg_plan_waits(const pg_plan *plan) {
   for (size_t i = 0; i < plan->count; i++)
     if (plan->steps[i].kind == PG_STEP_REPEAT) return true;

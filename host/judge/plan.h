@@ -60,6 +60,8 @@ pg_code pg_plan_parse(pg_plan *plan, const json_t *request, pg_device *device, p
 /* Enqueue all steps over the buffers of one set. A repeat_until waits for its flag in every round;
  * when its rounds end before the flag is set: PG_TIMEOUT. */
 pg_code pg_plan_enqueue(pg_plan *plan, const pg_buffers *buffers, int set, pg_error *error);
+/* Enqueue what an expert leaves to do after the clock has stopped. */
+pg_code pg_plan_finish(const pg_plan *plan, int set, pg_error *error);
 /* Whether enqueueing it waits for the device: it has a loop. */
 bool pg_plan_waits(const pg_plan *plan);
 void pg_plan_free(pg_plan *plan);

@@ -232,6 +232,8 @@ static pg_code run_once(pg_runner *r, pg_plan *plan, int set, uint32_t poison, d
   code = pg_plan_enqueue(plan, &r->buffers, set, error);
   if (!code) code = d->ops->sync(d, error);
   *wall_us = 1e6 * (pg_now() - start);
+  if (!code) code = pg_plan_finish(plan, set, error);
+  if (!code && r->prepared) code = d->ops->sync(d, error);
   return code;
 }
 

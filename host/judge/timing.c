@@ -315,6 +315,7 @@ static pg_code span(timing *t, size_t i, size_t k, pg_error *error) {
       code = pg_plan_enqueue(&t->plan, &r->buffers, sets[j], error);
   if (!code) code = d->ops->event_record(d, e[1], r->stream, error);
   if (!code) note_late(t, i, e[0]);
+  for (size_t j = 0; !code && j < t->batch; j++) code = pg_plan_finish(&t->plan, sets[j], error);
   if (!code && t->counts && k + 1 == t->spans) code = look(t, i, sets, error);
   return code;
 }

@@ -13,6 +13,38 @@ function experts.is(one)
   return one.lang == "lua"
 end
 
+-- ---- PyTorch ----
+
+local TORCH = "lua/perigee/lib/torch_arm.lua"
+local MODES = {
+  { "torch", "eager", "PyTorch" },
+  { "torch-compile", "compile", "PyTorch, torch.compile" },
+  { "torch-overhead", "overhead", "PyTorch, torch.compile with mode reduce-overhead" },
+  { "torch-graph", "graph", "PyTorch, a CUDA graph" },
+}
+
+--- Whether a declared implementation is one of those that `with_torch` adds.
+function experts.is_torch(declared)
+  return declared[2] == TORCH
+end
+
+--- The implementations that a task declares and, where it has lines for PyTorch, one for each way
+-- to run them. These are run when they are asked for: PyTorch takes seconds to start.
+-- @tparam table declared what a task's file says, {impls, torch}
+function experts.with_torch(declared)
+  local impls = declared.impls or {}
+  if not declared.torch then return impls end
+  local all = {}
+  for key, value in pairs(impls) do all[key] = value end
+  for _, mode in ipairs(MODES) do
+    all[mode[1]] = { name = mode[1], "lua", TORCH, on_request = true, doc = mode[3],
+      with = { source = declared.torch, mode = mode[2], name = (declared.name or "?") } }
+  end
+  return all
+end
+
+-- ---- arms ----
+
 --- The plan of one, for the runner.
 function experts.steps()
   return core.json_array { { expert = true } }
@@ -42,7 +74,8 @@ end
 function experts.prepare(arm, list)
   local buffers = core.json_array {}
   for i, buffer in ipairs(list) do
-    buffers[i] = { name = buffer.name, dtype = tostring(buffer.dtype), bytes = buffer.bytes,
+    buffers[i] = { name = buffer.name, role = buffer.role, dtype = tostring(buffer.dtype),
+      bytes = buffer.bytes,
       shape = core.json_array(table.move(buffer.shape, 1, #buffer.shape, 1, {})) }
   end
   local said, failure = arm.runner:prepare { name = arm.impl.shown, source = arm.request.source,

@@ -4,6 +4,7 @@
 
 local core = require "perigee.core"
 local errors = require "perigee.errors"
+local experts = require "perigee.experts"
 local knobs = require "perigee.knobs"
 local params = require "perigee.params"
 local signature = require "perigee.signature"
@@ -25,7 +26,7 @@ local FIELDS = {
   validate = "table function string", time = "function table", work = "function", impls = "table",
   facts = "function table", allow_empty = "boolean", varies = "boolean",
   families = "table", deterministic = "boolean", own_layout = "boolean table",
-  require = "table function", forbid = "table function",
+  require = "table function", forbid = "table function", torch = "string",
 }
 local REQUIRED = { "name", "kernel", "launch", "reference" }
 local LEVELS = { kernel = true, module = true, application = true, challenge = true }
@@ -179,7 +180,9 @@ local function check_impl(impl, declared_params, where)
   knobs.declare(impl.knobs, impl.where, ("%s, %s"):format(where or "?", what), declared_params)
 end
 
--- Implementations as a list; a map is ordered naive first, expert last, others by name.
+local RANKS = { naive = 0, expert = 2 }
+
+-- Implementations as a list; a map is ordered naive first, expert and PyTorch last, others by name.
 local function impl_list(declared, declared_params, where)
   local list = {}
   for key, value in pairs(declared) do
@@ -194,7 +197,7 @@ local function impl_list(declared, declared_params, where)
       fail(where, nil, "implementation #%s has no name", tostring(key))
     end
     check_impl(impl, declared_params, where)
-    impl.rank = type(key) == "number" and key or key == "naive" and 0 or key == "expert" and 2 or 1
+    impl.rank = type(key) == "number" and key or RANKS[key] or experts.is_torch(impl) and 3 or 1
     list[#list + 1] = impl
   end
   table.sort(list, function(a, b)
@@ -293,7 +296,7 @@ function task.new(declared)
     self.params, where)
   self.sweeps = check_sweeps(declared.sweeps or {}, self.params, where)
   check_contracts(self)
-  self.impls = impl_list(declared.impls or {}, self.params, where)
+  self.impls = impl_list(experts.with_torch(declared), self.params, where)
   self.validate = declared.validate or "close"
   return self
 end

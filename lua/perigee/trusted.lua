@@ -13,7 +13,9 @@
 --      return enqueue, { library = "cuBLAS", version = "13.0" }
 --    end
 --
--- Nothing that it makes is timed; `enqueue` is, once a sample, and must not wait for the device.
+-- Nothing that it makes is timed; `enqueue` is, once a sample, and must not wait for the device. A
+-- third value, `finish(io, set)`, is for a library that allocates its results itself: it enqueues
+-- the copy into the task's outputs, after the clock has stopped.
 -- @module perigee.trusted
 
 local core = require "perigee.core"
@@ -35,8 +37,10 @@ end
 local function run_of(request, given)
   local buffers = {}
   for _, buffer in ipairs(request.buffers) do buffers[buffer.name] = buffer end
-  return { params = request.params, stream = given.stream, memory = given.memory, gpu = given.gpu,
-    sets = sets_of(request, given), buffers = buffers, options = request.options or {} }
+  return { params = request.params, stream = given.stream, memory = given.memory,
+    gpu = given.gpu,
+    sets = sets_of(request, given), buffers = buffers, list = request.buffers,
+    options = request.options or {} }
 end
 
 local function load_expert(request)
@@ -53,13 +57,14 @@ end
 
 local function prepare(request, given)
   local run = run_of(request, given)
-  local enqueue, said = load_expert(request)(run)
+  local enqueue, said, finish = load_expert(request)(run)
   if type(enqueue) ~= "function" or type(said) ~= "table" then
     core.error("invalid", "an expert gives back a function and what its library is",
       "return enqueue, { library = NAME, version = TEXT }", request.name)
   end
   local sets = run.sets
   return { call = function(set) enqueue(sets[set + 1], set) end,
+    finish = finish and function(set) finish(sets[set + 1], set) end,
     said = { library = said.library, version = said.version, note = said.note } }
 end
 
@@ -67,6 +72,7 @@ end
 -- @tparam string given JSON {device, gpu, stream, memory, sets = addresses}
 -- @treturn string JSON of what the library says of itself
 -- @treturn function called with the number of a set
+-- @treturn function|nil the same, after the clock has stopped
 -- @raise what the file raises, with its place; "environment" when a library is missing
 function trusted.prepare(request, given)
   collectgarbage() -- plans and workspaces of the case before
@@ -74,7 +80,7 @@ function trusted.prepare(request, given)
   request, given = core.json_decode(request), core.json_decode(given)
   local ok, made = errors.catch("invalid", prepare, request, given)
   if not ok then errors.again(made, request.name) end
-  return core.json_encode(made.said), made.call
+  return core.json_encode(made.said), made.call, made.finish
 end
 
 return trusted

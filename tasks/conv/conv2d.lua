@@ -82,6 +82,7 @@ operations for each element of y and input channel.]==],
     }
   end,
   time = { method = "hot" },
+  torch = "return F.conv2d(x, w, padding=1)",
   impls = {
     expert = { "lua", "kernels/conv/expert.lua", doc = "cuDNN" },
     naive = { "cuda", "kernels/conv/conv2d.cu", doc = "one element a thread" },

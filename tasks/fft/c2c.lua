@@ -76,6 +76,10 @@ a complex number, in one pass over memory if a transform fits into a multiproces
     local count = p.batch << p.log2n
     return { bytes = 16 * count, flops = 5 * p.log2n * count, items = count }
   end,
+  torch = [[
+    z = torch.view_as_complex(x.view(batch, 1 << log2n, 2))
+    return torch.view_as_real(torch.fft.fft(z))
+  ]],
   impls = {
     expert = { "lua", "kernels/fft/expert.lua", doc = "cuFFT" },
     naive = {

@@ -74,6 +74,7 @@ single precision. The work is n^3 / 3 operations, in a chain of n square roots a
     return { bytes = 8 * p.n * p.n, flops = p.n ^ 3 / 3, items = p.n * p.n }
   end,
   time = { method = "hot" },
+  torch = "return torch.linalg.cholesky_ex(a)[0]",
   impls = {
     expert = { "lua", "kernels/linalg/expert_cholesky.lua", doc = "cuSOLVER" },
     naive = {

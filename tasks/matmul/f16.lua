@@ -55,6 +55,7 @@ the default size arithmetic is the limit: 2 m n k operations.]],
     }
   end,
   time = { method = "hot" },
+  torch = "return torch.mm(a, b, out_dtype=torch.float32)",
   impls = {
     expert = { "lua", "kernels/matmul/expert_f16.lua", doc = "cuBLASLt" },
     naive = { "cuda", "kernels/matmul/half.cu", doc = "one element a thread" },

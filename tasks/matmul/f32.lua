@@ -48,6 +48,7 @@ with them. At the default size arithmetic is the limit: 2 m n k operations.]],
     }
   end,
   time = { method = "hot" },
+  torch = "return a @ b",
   impls = {
     naive = { "cuda", "kernels/matmul/naive.cu", doc = "one element a thread" },
     expert = { "lua", "kernels/matmul/expert.lua", doc = "cuBLAS" },

@@ -65,6 +65,7 @@ limit: 8 bytes an element.]],
     local count = p.rows * p.columns
     return { bytes = 8 * count, items = count }
   end,
+  torch = "return torch.softmax(x, 1)",
   impls = {
     expert = { "lua", "kernels/norm/expert.lua", doc = "cuDNN" },
     naive = {

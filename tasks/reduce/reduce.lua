@@ -68,7 +68,7 @@ single precision is exact in any order, and one element too many or too few is s
     naive = function(p)
       return { { memset = "y" }, { grid = (p.n + 255) // 256, block = 256 } }
     end,
-    expert = { "lua", "kernels/reduce/expert.lua", doc = "CUB" },
+    expert = { "lua", "kernels/reduce/expert.lua", doc = "CUB" }, torch = "return x.sum()",
   },
   dot = {
     doc = ([[
@@ -100,6 +100,7 @@ negative. peaks of them, at random places, are above high, by 1 to 2^20.]],
     kernel = "void reduce_max(const float* x, float* y, int n)",
     ticket = "void reduce_max(const float* x, float* y, void* partial, unsigned* ticket, int n)",
     reference = function(_, io) return { y = (io.x:max()) } end,
+    torch = "return x.max()",
     naive = function(p)
       return { { memset = "y", byte = 255 }, { grid = (p.n + 255) // 256, block = 256 } }
     end,
@@ -151,6 +152,7 @@ local function reduction(name, one)
     work = function(p)
       return { bytes = 4 * one.arrays * p.n, flops = one.flops * p.n, items = p.n }
     end,
+    torch = one.torch,
     impls = {
       expert = one.expert,
       naive = {

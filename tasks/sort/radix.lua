@@ -79,6 +79,10 @@ radix sort of four passes and a count moves 36.]],
   reference = function() return {} end, -- order and elements are judged against the input
   validate = { "sorted_by", of = "sorted", from = "keys" },
   work = function(p) return { bytes = 8 * p.n, items = p.n } end,
+  torch = [[ # signed keys in the order of unsigned ones
+    flip = -2**31
+    return (torch.sort(keys.view(torch.int32) ^ flip)[0] ^ flip).view(torch.uint32)
+  ]],
   impls = {
     expert = { "lua", "kernels/sort/expert.lua", doc = "CUB" },
     naive = {

@@ -59,6 +59,10 @@ matrix must be read, 8 bytes each, and the vectors moved.]==],
     local count = io.column.count
     return { bytes = 8 * count + 12 * p.rows, flops = 2 * count, items = count }
   end,
+  torch = [[
+    matrix = torch.sparse_csr_tensor(first, column, value, size=(rows, rows))
+    return matrix @ x
+  ]],
   impls = {
     expert = { "lua", "kernels/sparse/expert.lua", doc = "cuSPARSE" },
     naive = { "cuda", "kernels/sparse/spmv.cu", doc = "a thread a row" },

@@ -31,6 +31,23 @@ check "a simulator has no libraries" "$out" "*expert *environment*an expert call
 check "a run on the simulator goes without" "$(on_shim run matmul/f32 --device sim --set m=8 --set n=8 --set k=8)" \
   "*naive *passed*not run: expert: an expert calls*status 0"
 
+# PyTorch: the interpreter is real, the package a stand-in that notes how it was used.
+standin=$PWD/tests/experts/standin
+printf '#!/bin/bash\nPYTHONPATH=%q exec python3 "$@"\n' "$standin" >"$folder/python"
+chmod +x "$folder/python"
+export PERIGEE_PYTHON=$folder/python
+out=$(on_shim run "$tasks" --impl naive,torch,torch-compile,torch-overhead,torch-graph --device cuda:0 --budget 0.05 --json)
+for mode in torch torch-compile torch-overhead torch-graph; do
+  check "$mode" "$(grep "\"impl\":\"$mode\"" <<<"$out")" '*"library":{"library":"PyTorch","version":"stand-in"}*"verdict":"passed"*'
+done
+check "it runs on the runner's stream, in each of its modes" \
+  "$(LD_LIBRARY_PATH=$PWD/$shim PYTHONPATH=$standin python3 tests/experts/modes.py lua/perigee/lib/torch_arm.py 2>&1)" \
+  "eager: stream; compile: stream, compiled default; overhead: stream, step, compiled reduce-overhead; graph: stream, replay"
+printf '#!/bin/bash\nexec python3 -I "$@"\n' >"$folder/python"
+check "no PyTorch" "$(on_shim run "$tasks" --impl torch --device cuda:0)" "*torch *environment*has no PyTorch: No module named 'torch'*status 3"
+export PERIGEE_PYTHON=$folder/nothing
+check "no Python" "$(on_shim run "$tasks" --impl torch --device cuda:0)" "*torch *environment*no Python*does not run*status 3"
+
 cp tests/experts/driver.lua "$folder/mine.lua"
 check "a candidate is no expert" "$(on_shim check "$tasks" "$folder/mine.lua")" "*is no device code: host code in Lua is for experts*status 2"
 echo 'return { file = "mine.lua", lang = "lua" }' >"$folder/plan.lua"
