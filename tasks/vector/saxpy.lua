@@ -43,7 +43,6 @@ so memory bandwidth is the limit: 12 bytes an element.]],
   validate = { "close", of = "z", ops = 2, scale = "terms" }, -- one product, one sum
   work = function(p) return { bytes = 12 * p.n, flops = 2 * p.n, items = p.n } end,
 
-  torch = "return a * x + y",
   impls = {
     naive = { "cuda", "kernels/vector/saxpy.cu", doc = "one element a thread" },
     float4 = {

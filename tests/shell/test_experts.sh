@@ -38,7 +38,7 @@ chmod +x "$folder/python"
 export PERIGEE_PYTHON=$folder/python
 out=$(on_shim run "$tasks" --impl naive,torch,torch-compile,torch-overhead,torch-graph --device cuda:0 --budget 0.05 --json)
 for mode in torch torch-compile torch-overhead torch-graph; do
-  check "$mode" "$(grep "\"impl\":\"$mode\"" <<<"$out")" '*"library":{"library":"PyTorch","version":"stand-in"}*"verdict":"passed"*'
+  check "$mode" "$(grep "\"impl\":\"$mode\"" <<<"$out")" '*"library":{"library":"PyTorch","note":"*: return a * x","version":"stand-in"}*"verdict":"passed"*'
 done
 check "it runs on the runner's stream, in each of its modes" \
   "$(LD_LIBRARY_PATH=$PWD/$shim PYTHONPATH=$standin python3 tests/experts/modes.py lua/perigee/lib/torch_arm.py 2>&1)" \
