@@ -151,6 +151,21 @@ function catalogue.all()
   return tasks, failed
 end
 
+--- What the files of tasks and of validators beside them are by now: another text when one was
+-- added, changed or removed.
+function catalogue.state()
+  local paths = {}
+  for _, folder in ipairs(catalogue.folders()) do
+    walk(folder, paths, {}, {}, 1)
+    walk(files.join(files.dirname(folder), "validators"), paths, {}, {}, 1)
+  end
+  for i, path in ipairs(paths) do
+    local info = core.file_info(path) or {}
+    paths[i] = ("%s %s %s"):format(path, info.mtime, info.size)
+  end
+  return table.concat(paths, "\n")
+end
+
 -- The file named like the task, which spares loading all of them.
 local function direct(name)
   if name:find("..", 1, true) then return nil end

@@ -51,7 +51,7 @@ end
 -- @tparam table task
 -- @tparam table list what impl.candidate or impl.resolve returned, each
 -- @tparam table how {set, knobs}
--- @treturn table list of {rec, extra}, one for each, see record.of
+-- @treturn table list of {rec, extra, ptx}, one for each, see record.of
 function trial.beside(session, task, list, how)
   session:renew()
   validate.prepare(task)
@@ -61,7 +61,7 @@ function trial.beside(session, task, list, how)
   session:run_point(task, arms, arms[1].p, 1)
   for i, arm in ipairs(arms) do
     local rec, extra = record.of(arm, session)
-    results[i] = { rec = rec, extra = extra }
+    results[i] = { rec = rec, extra = extra, ptx = arm.built and arm.built.ptx }
   end
   release(session, arms)
   return results

@@ -89,7 +89,11 @@ for _ = 1, rounds do
       tool("compile", { task = task, source = source .. "\n// " .. number })
       local answer = judge("check", { task = task, source = source .. "\n// " .. number })
       local timed = judge("time", { task = task, source = source })
-      tool("profile", { task = task, source = source })
+      local counted = tool("profile", { task = task, source = source })
+      if counted.no_hardware then print(task, counted.no_hardware) end
+      for _, row in ipairs(not verdicts[task] and counted.hardware or {}) do
+        print(task, row.name, row.value, row.suggests)
+      end
       if timed.attempt then tool("diff", { a = answer.attempt, b = timed.attempt }) end
       tool("history", {})
       tool("leaderboard", { task = task })

@@ -62,6 +62,10 @@ printf '%s\n' "$hello" '{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{
 read -r _ <&"${server[0]}"
 read -t 20 -r answer <&"${server[0]}"
 check "standard output has messages alone" "$answer" '{"id":2,*noisy/saxpy*'
+sed 's|noisy/saxpy|noisy/later|' "$top/tasks/noisy.lua" >"$top/tasks/later.lua"
+printf '%s\n' '{"jsonrpc":"2.0","id":3,"method":"tools/call","params":{"name":"list_tasks","arguments":{"text":"noisy"}}}' >&"${server[1]}"
+read -t 20 -r answer <&"${server[0]}"
+check "a task that is written meanwhile is there" "$answer" '{"id":3,*noisy/later*noisy/saxpy*"total":2*'
 check "noise goes to standard error" "$(tr '\n' ' ' <"$top/err")" "*noise*more noise*"
 to=${server[1]}
 exec {to}>&-

@@ -28,9 +28,9 @@ end
 
 local function quoted(text) return "'" .. text:gsub("'", "'\\''") .. "'" end
 
-local function metrics()
+local function names_of(metrics)
   local names = {}
-  for _, row in ipairs(METRICS) do
+  for _, row in ipairs(metrics) do
     for _, name in ipairs(row[2]) do names[#names + 1] = name end
   end
   return table.concat(names, ",")
@@ -63,9 +63,9 @@ local function launches_of(text)
   return list
 end
 
-local function counters_of(launch)
+local function counters_of(launch, metrics)
   local counters = {}
-  for _, row in ipairs(METRICS) do
+  for _, row in ipairs(metrics) do
     for _, name in ipairs(row[2]) do
       if launch[name] then counters[row[1]] = (counters[row[1]] or 0) + launch[name] end
     end
@@ -83,16 +83,19 @@ end
 -- @tparam table arguments of this program: a script and its options, which launches each kernel of
 --   `kernels` once, in that order
 -- @tparam table kernels names
+-- @tparam[opt] table how {metrics = list of {our name, metrics of ncu whose sum it is}, seconds =
+--   that it may take}
 -- @treturn table list of counters, one for each kernel; nil and why not
-function ncu.run(arguments, kernels)
-  local tool = ncu.find()
+function ncu.run(arguments, kernels, how)
+  local tool, metrics = ncu.find(), how and how.metrics or METRICS
   if not tool then return nil, "no ncu on this machine" end
   local log, words = os.tmpname(), {}
   for i, argument in ipairs(arguments) do words[i] = quoted(argument) end
-  local command = "%s --clock-control none --cache-control all --target-processes all --csv "
+  local command = "%s%s --clock-control none --cache-control all --target-processes all --csv "
     .. "--print-units base --log-file %s --metrics %s %s %s 2>&1"
-  local pipe <close> = io.popen(command:format(quoted(tool), quoted(log), metrics(),
-    quoted(executable()), table.concat(words, " ")))
+  local limit = how and how.seconds and ("timeout %d "):format(how.seconds) or ""
+  local pipe <close> = io.popen(command:format(limit, quoted(tool), quoted(log),
+    names_of(metrics), quoted(executable()), table.concat(words, " ")))
   local said = pipe:read "a"
   local text = core.read_file(log) or ""
   os.remove(log)
@@ -105,7 +108,7 @@ function ncu.run(arguments, kernels)
     if launch.kernel ~= kernels[i] then
       return nil, ("ncu: launch %d is %s, expected %s"):format(i, launch.kernel, kernels[i])
     end
-    list[i] = counters_of(launch)
+    list[i] = counters_of(launch, metrics)
   end
   return list
 end

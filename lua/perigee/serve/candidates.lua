@@ -6,6 +6,7 @@ local core = require "perigee.core"
 local device = require "perigee.device"
 local errors = require "perigee.errors"
 local files = require "perigee.files"
+local hardware = require "perigee.hardware"
 local impl = require "perigee.impl"
 local judge = require "perigee.judge"
 local outcome = require "perigee.serve.outcome"
@@ -65,7 +66,9 @@ local function written(given, request)
   local folder = files.join(request.folder, "candidate")
   local first, single = sources.write(bundle, folder), #bundle == 1
   local plan = files.is_file(files.join(folder, "plan.lua"))
-  local one = impl.candidate((single and not plan) and first or folder)
+  local path = (single and not plan) and first or folder
+  local one = impl.candidate(path)
+  one.sent = path
   one.shown = (single and not plan) and bundle[1].name or one.path and files.basename(one.path)
     or "candidate"
   one.name = given.name or whole and whole.impl or "candidate"
@@ -405,6 +408,25 @@ local function hot_line(row)
     and (", %.1f sectors a request"):format(row.sectors_per_request) or "", row.text or row.file)
 end
 
+-- Counters of the GPU that this server has, if it has one and may read them; else why not.
+local function of_gpu(task, one, how, request, progress)
+  local spec = spec_of(request)
+  if spec:match "^sim" then return nil end
+  local own = trial.beside(session_on(spec, request, progress, CHECK_S), task, { one }, how)[1]
+  if own.rec.verdict ~= "passed" then return nil, "on " .. spec .. ": " .. own.rec.verdict end
+  progress("counting on " .. spec)
+  return hardware.counters({ task = task.name, file = task.file, set = how.set, knobs = how.knobs,
+    candidate = one.sent, ptx = own.ptx, plan = own.rec.plan, device = spec }, request.folder)
+end
+
+local function add_hardware(answer, lines, rows, why)
+  answer.hardware, answer.no_hardware = rows, why
+  for _, row in ipairs(rows or {}) do
+    lines[#lines + 1] = ("%s: %s; %s"):format(row.name, row.value, row.suggests)
+  end
+  if why then lines[#lines + 1] = "no counters of the GPU: " .. why end
+end
+
 function tools.profile(given, request, progress)
   local task, one, how = read(given, request)
   local session = session_on("sim:profile", request, progress, CHECK_S)
@@ -423,6 +445,7 @@ function tools.profile(given, request, progress)
       lines[#lines + 1] = ("%s: %s; %s"):format(row.name, row.value, row.suggests)
     end
     for _, row in ipairs(answer.lines) do lines[#lines + 1] = hot_line(row) end
+    add_hardware(answer, lines, of_gpu(task, one, how, request, progress))
   end
   return answer, table.concat(lines, "\n")
 end

@@ -14,13 +14,29 @@ local tools = {}
 
 local LIMIT = 20
 
+-- All tasks, loaded again when a file has changed.
+local known = {}
+
+--- Every task, and what did not load: as perigee.catalogue.
+function tools.all()
+  local state = catalogue.state()
+  if known.state ~= state then
+    known.tasks, known.failed = catalogue.all()
+    known.state = state
+  end
+  return known.tasks, known.failed
+end
+
 --- The one task of that name. A path is none: a server runs the task files of its folders only.
 -- @raise "not_found" with the nearest name
 function tools.task(name)
+  for _, task in ipairs(tools.all()) do
+    if task.name == name then return task end
+  end
   if name:match "%.lua$" then
     core.error("not_found", ("unknown task '%s'"):format(name), "list_tasks has their names")
   end
-  return catalogue.find(name)[1]
+  return catalogue.find(name)[1] -- says the nearest
 end
 
 local function categories(tasks)
@@ -57,7 +73,7 @@ local function as_lines(failed)
 end
 
 function tools.list_tasks(given)
-  local tasks, failed = catalogue.all()
+  local tasks, failed = tools.all()
   local list, from = chosen(tasks, given), given.offset or 0
   local shown, lines = core.json_array {}, {}
   for i = from + 1, math.min(#list, from + (given.limit or LIMIT)) do

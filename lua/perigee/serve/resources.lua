@@ -2,10 +2,9 @@
 -- @module perigee.serve.resources
 
 local core = require "perigee.core"
-local catalogue = require "perigee.catalogue"
+local catalogue = require "perigee.serve.catalogue"
 local prompts = require "perigee.serve.prompts"
 local records = require "perigee.serve.records"
-local described = require("perigee.serve.catalogue").description
 
 local resources = {}
 
@@ -32,7 +31,7 @@ end
 function resources.read(params, request)
   local uri = params.uri
   local task = uri:match "^perigee://tasks/(.+)$"
-  if task then return content(uri, "text/plain", (described(task))) end
+  if task then return content(uri, "text/plain", (catalogue.description(task))) end
   local number = uri:match "^perigee://attempts/(%d+)$"
   if number and #number < 16 then
     local whole = records.attempt(math.tointeger(tonumber(number)), request)
@@ -64,7 +63,7 @@ function resources.prompt(params, request)
     end
     attempt = attempt_text(number, request)
   end
-  local text = prompts.text(params.name, (described(given.task)), attempt)
+  local text = prompts.text(params.name, (catalogue.description(given.task)), attempt)
   return { description = prompts.find(params.name).description, messages = core.json_array {
     { role = "user", content = { type = "text", text = text } } } }
 end

@@ -214,7 +214,8 @@ tools.LIST = {
     module = "perigee.serve.candidates",
     description = "Counts what a candidate does, on the simulator's model of a GPU: instructions, "
       .. "divergence, memory sectors, bank conflicts, atomic collisions, cache hits; each with a "
-      .. "sentence on what it suggests, and the source lines that cost most.",
+      .. "sentence on what it suggests, and the source lines that cost most. Where there is a GPU "
+      .. "and ncu may be used, its own counters at the timed size, too.",
     inputSchema = candidate { detail = DETAIL, lines = whole("source lines to show", 0, 50, 8) },
     outputSchema = object({ task = STRING, verdict = STRING, passed = BOOLEAN, reason = STRING,
       hint = STRING, params = { type = "object" }, log = STRING, reports = LINES,
@@ -223,6 +224,8 @@ tools.LIST = {
       lines = array_of(object({ file = STRING, line = INTEGER, text = STRING,
         instructions = INTEGER, share = NUMBER, sectors_per_request = NUMBER },
         { "line", "instructions" })),
+      hardware = array_of(object({ name = STRING, value = STRING, suggests = STRING },
+        { "name", "value" })), no_hardware = STRING,
       device = STRING, detail = COUNTS }, { "task", "verdict", "passed", "device" }),
     annotations = READ, example = { task = "vector/saxpy", source = SAXPY },
   },
