@@ -246,6 +246,12 @@ $(BUILD)/tests/shim/counting/lib%.so.1: tests/shim/lib%.c $(SHIM_OBJECTS) $(BUIL
 	@mkdir -p $(@D)
 	@$(SHIM_LINK) -DPG_SHIM_COUNTS
 
+# NVIDIA's libraries by their definitions, over that driver: one file under the names of all (test_experts.sh).
+$(BUILD)/tests/experts/libraries.so: tests/experts/libraries.c $(BUILD)/tests/shim/libcuda.so.1 $(BUILD)/flags
+	@mkdir -p $(@D)
+	@$(CC) $(ALL_CFLAGS) -fvisibility=default -shared -o $@ $< -L$(BUILD)/tests/shim -l:libcuda.so.1 -lm
+	@for name in cublas cufft cusolver cusparse cudnn; do ln -sf $(@F) $(@D)/lib$$name.so.13; done
+
 -include $(OBJECTS:.o=.d) $(wildcard $(BUILD)/obj/api/*.d) $(MODULE_SOURCES:%.c=$(BUILD)/obj/%.d) $(CTESTS:=.d) $(GPUTESTS:=.d) $(FUZZERS:%=$(BUILD)/fuzz_%.d)
 
 # ---- dependencies: what they are and which package has them is in .ci/deps ----------------------------------------
@@ -270,7 +276,7 @@ deps-nvrtc deps-mcp deps-rust deps-triton deps-sim-peers deps-dev:
 
 # ---- code -----------------------------------------------------------------------------------------------------------
 
-C_FILES = $(wildcard host/*.[ch] host/*/*.[ch] examples/embed/*.c tests/embed/*.c tasks/*/*.[ch] tasks/*/*/*.[ch] tests/c/*.[ch] tests/fuzz/*.[ch] tests/ffi/*.[ch] tests/gpu/*.[ch] tests/shim/*.[ch] \
+C_FILES = $(wildcard host/*.[ch] host/*/*.[ch] examples/embed/*.c tests/embed/*.c tasks/*/*.[ch] tasks/*/*/*.[ch] tests/c/*.[ch] tests/fuzz/*.[ch] tests/ffi/*.[ch] tests/gpu/*.[ch] tests/shim/*.[ch] tests/experts/*.c \
             tests/bench/*/*.[ch])
 
 .PHONY: lint lint-c lint-lua format

@@ -3,6 +3,7 @@
 --
 --     build/perigee tasks/table.lua                         all, each in its first cell
 --     build/perigee tasks/table.lua reduce/sum hash/find:linear-0.5,bucket-0.9
+--     build/perigee tasks/table.lua --experts [TASK...]     beside what libraries and PyTorch do
 --
 -- The limit is what `perigee doctor --measure` finds: it is measured first where that was not yet
 -- done. Elsewhere than on a GPU there is no limit, and times are those of the simulator.
@@ -36,10 +37,11 @@ end
 
 local function median(record) return record.time and record.time.median_us end
 
+-- Of our own: experts have a table of their own.
 local function best_of(point)
   local best = point[1]
   for _, record in ipairs(point) do
-    if median(record) and (not median(best) or median(record) < median(best)) then best = record end
+    if record.lang ~= "lua" and median(record) and (not median(best) or median(record) < median(best)) then best = record end
   end
   return best
 end
@@ -87,21 +89,147 @@ local function chosen()
   return list
 end
 
-measure_ceilings()
-print_row { "task", "naive", "best", "time", "ratio", "rate", "items", "of limit" }
-print_row { "---", "---", "---", "---", "---", "---", "---", "---" }
-local failed = false
-for _, entry in ipairs(chosen()) do
-  for _, point in ipairs(points_of(pg.run(entry.task, { cells = entry.cells }))) do
-    for _, record in ipairs(point) do
-      if record.verdict ~= "passed" then
-        failed = true
-        io.stderr:write(("%s %s: %s %s\n"):format(point.name, record.impl, record.verdict,
-          record.reason or ""))
-      end
+local function complain(records)
+  local failed = false
+  for _, record in ipairs(records) do
+    if record.verdict ~= "passed" then
+      failed = true
+      io.stderr:write(("%s %s: %s %s\n"):format(record.task, record.impl, record.verdict,
+        record.reason or ""))
     end
-    print_row(row(point))
+  end
+  return failed
+end
+
+-- ---- beside libraries ----
+
+local TORCH = { "torch", "torch-compile", "torch-overhead", "torch-graph" }
+
+local function by_name(records)
+  local found = {}
+  for _, record in ipairs(records) do found[record.impl] = record end
+  return found
+end
+
+local function time_text(record)
+  return record and median(record) and units.time(median(record)) or "-"
+end
+
+local function share(record)
+  local efficiency = record and record.efficiency
+  return efficiency and efficiency.of_limit and units.percent(efficiency.of_limit) or "-"
+end
+
+-- The largest error against the reference in float64, relative to what was expected, of the
+-- outputs that have one.
+local function error_of(record)
+  local worst
+  for _, check in ipairs(record and record.checks or {}) do
+    local relative = tonumber((check.detail or ""):match "largest error [^ ]+ %(([^ ]+) relative%)")
+    worst = relative and math.max(worst or 0, relative) or worst
+  end
+  return worst and ("%.1e"):format(worst) or "-"
+end
+
+-- Of the sizes that are checked, the one with the most work: there the reference is computed.
+local function checked_size(task, set)
+  local best, most = nil, -1
+  for index = 1, require("perigee.params").check_count(task.params, {}) do
+    local p = task:resolve { purpose = "check", index = index, set = set }
+    local work = (task:call("work", p, task:call("inputs", p, pg.rng(1))) or {})
+    local size = work.flops or work.bytes or 0
+    if size > most then best, most = p, size end
+  end
+  return best
+end
+
+local function errors_of(entry, names)
+  local cell = entry.task:select_cells(entry.cells)[1] or {}
+  local p = checked_size(entry.task, cell.set)
+  local set = {}
+  for name in pairs(entry.task.params) do
+    if not (cell.set and cell.set[name] ~= nil) then set[name] = p[name] end
+  end
+  return by_name(pg.run(entry.task, { cells = entry.cells, impls = names, set = set,
+    budget = 0.01 }))
+end
+
+-- Implementations that run by themselves, and those with PyTorch where the task has lines for it.
+local function names_of(task, with_torch)
+  local names = {}
+  for _, impl in ipairs(task:select_impls()) do names[#names + 1] = impl.name end
+  for _, name in ipairs(with_torch and task.torch and TORCH or {}) do names[#names + 1] = name end
+  return names
+end
+
+local function torch_cells(found)
+  local cells = {}
+  for i, name in ipairs(TORCH) do
+    local record = found[name]
+    cells[i] = record and record.verdict ~= "passed" and record.verdict ~= "environment"
+      and record.verdict or time_text(record)
+  end
+  return cells
+end
+
+local function library_text(record)
+  local library = record.library
+  return library and ("%s %s"):format(library.library, library.version) or record.verdict
+end
+
+local function expert_row(entry, with_torch)
+  local names = names_of(entry.task, with_torch)
+  local records = pg.run(entry.task, { cells = entry.cells, impls = names })
+  local found, own = by_name(records), {}
+  for _, record in ipairs(records) do
+    if record.lang ~= "lua" then own[#own + 1] = record end
+  end
+  local good, expert = best_of(own), found.expert
+  local errors = errors_of(entry, { good.impl, "expert" })
+  local ratio = median(good) and median(expert) and units.ratio(median(expert) / median(good))
+  local cells = {
+    points_of(records)[1].name, time_text(found.naive), good.impl, time_text(good),
+    library_text(expert), time_text(expert), ratio or "-", share(good), share(expert),
+    error_of(errors[good.impl]), error_of(errors.expert),
+  }
+  table.move(torch_cells(found), 1, #TORCH, #cells + 1, cells)
+  print_row(cells)
+  return complain(own)
+end
+
+local EXPERT_TITLES = { "task", "naive", "best of ours", "time", "library", "time",
+  "ours against it", "of limit, ours", "of limit, library", "error, ours", "error, library",
+  "PyTorch", "compile", "reduce-overhead", "CUDA graph" }
+
+local function print_experts(list)
+  local failed = false
+  print_row(EXPERT_TITLES)
+  print_row { table.unpack({ "---", "---", "---", "---", "---", "---", "---", "---", "---", "---",
+    "---", "---", "---", "---", "---" }) }
+  for _, entry in ipairs(list) do
+    local has = false
+    for _, name in ipairs(entry.task:impl_names()) do has = has or name == "expert" end
+    if has then failed = expert_row(entry, true) or failed end
     io.stdout:flush()
   end
+  return failed
 end
-return failed and 1 or 0
+
+local function print_plain(list)
+  local failed = false
+  print_row { "task", "naive", "best", "time", "ratio", "rate", "items", "of limit" }
+  print_row { "---", "---", "---", "---", "---", "---", "---", "---" }
+  for _, entry in ipairs(list) do
+    for _, point in ipairs(points_of(pg.run(entry.task, { cells = entry.cells }))) do
+      failed = complain(point) or failed
+      print_row(row(point))
+      io.stdout:flush()
+    end
+  end
+  return failed
+end
+
+local beside = arg[1] == "--experts"
+if beside then table.remove(arg, 1) end
+measure_ceilings()
+return (beside and print_experts or print_plain)(chosen()) and 1 or 0

@@ -4,7 +4,7 @@
 . tests/shell/tap.sh
 build=${BUILD:-build}
 shim=$build/tests/shim
-make -s BUILD="$build" "$shim/libcuda.so.1" "$shim/libnvidia-ml.so.1"
+make -s BUILD="$build" "$shim/libcuda.so.1" "$shim/libnvidia-ml.so.1" "$build/tests/experts/libraries.so"
 folder=$(mktemp -d)
 tasks=tests/experts/tasks.lua
 
@@ -12,6 +12,24 @@ on_shim() { # ARGUMENTS...: the command's output and status with that driver
   LD_LIBRARY_PATH=$PWD/$shim "$build/perigee" "$@" 2>&1
   echo "status $?"
 }
+
+# The experts of the tasks, over libraries that compute by definition: who calls them with the wrong rows or columns fails.
+expert() { # TASK NAME=VALUE...: what the task's expert gets at this size
+  LD_LIBRARY_PATH=$PWD/$shim:$PWD/$build/tests/experts "$build/perigee" run "$1" --impl expert --device cuda:0 --budget 0.02 \
+    --json "${@:2}" 2>&1
+}
+while read -r task library sizes; do
+  # shellcheck disable=SC2086 # several options
+  check "$task by $library" "$(expert "$task" $sizes)" "*\"library\":\"$library\"*\"verdict\":\"passed\"*"
+done <<END
+matmul/f32 cuBLAS --set m=13 --set n=7 --set k=5
+fft/c2c cuFFT --set log2n=5 --set batch=3
+linalg/cholesky cuSOLVER --set n=20
+linalg/solve cuSOLVER --set n=20 --set m=3
+sparse/spmv cuSPARSE --cell power --set rows=100
+conv/conv2d cuDNN --set images=2 --set inputs=3 --set outputs=4 --set height=5 --set width=7
+norm/softmax cuDNN --set rows=3 --set columns=33
+END
 
 out=$(on_shim run "$tasks" --impl naive,expert --device cuda:0 --budget 0.05 --json)
 check "an expert passes and is timed by the same clock" "$out" '*"impl":"expert"*"time":{*"median_us":*status 0'
@@ -33,9 +51,10 @@ check "a run on the simulator goes without" "$(on_shim run matmul/f32 --device s
 
 # PyTorch: the interpreter is real, the package a stand-in that notes how it was used.
 standin=$PWD/tests/experts/standin
-printf '#!/bin/bash\nPYTHONPATH=%q exec python3 "$@"\n' "$standin" >"$folder/python"
+printf '#!/bin/bash\nPYTHONPATH=%q exec python3 -B "$@"\n' "$standin" >"$folder/python"
 chmod +x "$folder/python"
 export PERIGEE_PYTHON=$folder/python
+export PYTHONDONTWRITEBYTECODE=1
 out=$(on_shim run "$tasks" --impl naive,torch,torch-compile,torch-overhead,torch-graph --device cuda:0 --budget 0.05 --json)
 for mode in torch torch-compile torch-overhead torch-graph; do
   check "$mode" "$(grep "\"impl\":\"$mode\"" <<<"$out")" '*"library":{"library":"PyTorch","note":"*: return a * x","version":"stand-in"}*"verdict":"passed"*'
