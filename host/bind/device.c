@@ -139,6 +139,7 @@ static int device_info(lua_State *L) {
   pg_lua_set_integer(L, "shared_per_block_optin", (lua_Integer)info.shared_per_block_optin);
   pg_lua_set_integer(L, "l2_bytes", (lua_Integer)info.l2_bytes);
   pg_lua_set_integer(L, "memory_bytes", (lua_Integer)info.memory_bytes);
+  pg_lua_set_number(L, "memory_gbs", info.memory_gbs);
   set_boolean(L, "gpu_clock", info.gpu_clock);
   return 1;
 }

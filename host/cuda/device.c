@@ -153,6 +153,17 @@ static const pg_device_ops cuda_ops = {
     .health = cuda_health,
 };
 
+/* Two transfers a cycle; kHz and bits. */
+static double memory_speed(const pg_cuda *cuda) {
+  int khz = 0, bits = 0;
+  const pg_driver *driver = &cuda->driver;
+  if (driver->DeviceGetAttribute(&khz, PG_CU_ATTRIBUTE_MEMORY_CLOCK_RATE, cuda->device) ||
+      driver->DeviceGetAttribute(&bits, PG_CU_ATTRIBUTE_GLOBAL_MEMORY_BUS_WIDTH, cuda->device) ||
+      khz < 0 || bits < 0)
+    return 0;
+  return 2e-6 * khz * bits / 8;
+}
+
 static pg_code fill_info(pg_cuda *cuda, int ordinal, pg_error *error) {
   const pg_driver *driver = &cuda->driver;
   pg_device_info *info = &cuda->info;
@@ -189,6 +200,7 @@ static pg_code fill_info(pg_cuda *cuda, int ordinal, pg_error *error) {
   info->shared_per_block = (size_t)shared;
   info->shared_per_block_optin = (size_t)(optin > shared ? optin : shared);
   info->l2_bytes = (size_t)l2;
+  info->memory_gbs = memory_speed(cuda);
   info->gpu_clock = true;
   snprintf(info->spec, sizeof info->spec, "cuda:%d", ordinal);
   snprintf(info->kind, sizeof info->kind, "cuda");

@@ -120,6 +120,7 @@ json_t *pg_json_info(const pg_device_info *i) {
   json_object_set_new(o, "shared_per_block_optin", pg_json_u64(i->shared_per_block_optin));
   json_object_set_new(o, "l2_bytes", pg_json_u64(i->l2_bytes));
   json_object_set_new(o, "memory_bytes", pg_json_u64(i->memory_bytes));
+  json_object_set_new(o, "memory_gbs", json_real(i->memory_gbs));
   json_object_set_new(o, "gpu_clock", json_boolean(i->gpu_clock));
   return o;
 }

@@ -221,7 +221,7 @@ end
 -- map of its PTX, is a failure; one in a task is an error.
 function Session:plan(arm)
   local one = arm.case
-  arm.export_us = nil -- of this case
+  arm.exports, arm.export_us, arm.slow_export = {}, nil, nil -- of this case
   local function build()
     local list = one:buffers_for(arm.impl, self:own_scratch(one, arm.impl))
     local built = { list = list, steps = plan.build(one.task, arm.impl, one.p, list, arm.map) }

@@ -1,6 +1,6 @@
 --- Whether a time is possible: what a cold run must bring from memory takes as long as this GPU
--- takes at its best, as `perigee doctor --measure` found it. A time below that is no achievement
--- but a sign that the work was done elsewhere.
+-- takes at its best, as `perigee doctor --measure` found it, or else as the clock and width of its
+-- memory say. A time below that is no achievement but a sign that the work was done elsewhere.
 -- @module perigee.plausible
 
 local units = require "perigee.units"
@@ -32,18 +32,29 @@ function plausible.least_bytes(one, l2_bytes)
   return math.max(0, compulsory - math.min(l2_bytes, written)), written > read
 end
 
+-- The most that memory can move, in GB/s, and by what that is known.
+local function most_of(known, info, writes)
+  if known and known.copy then
+    return math.max(known.copy, known.read or 0) * MARGIN * (writes and WRITING or 1), "measured"
+  end
+  if (info.memory_gbs or 0) > 0 then return info.memory_gbs, "clock and width" end
+end
+
 --- Judge the time of an arm.
 -- @tparam table one its case
 -- @tparam table time {method, median_us}
 -- @tparam[opt] table known what ceilings.load returned
--- @tparam integer l2_bytes
+-- @tparam table info of the device: l2_bytes, memory_gbs
 -- @treturn table|nil a failure
-function plausible.judge(one, time, known, l2_bytes)
-  if time.method ~= "cold" or not (known and known.copy) then return nil end
-  local bytes, writes = plausible.least_bytes(one, l2_bytes)
-  local most = math.max(known.copy, known.read or 0) * MARGIN * (writes and WRITING or 1)
+-- @treturn string for the record: by what it was judged, or why it was not
+function plausible.judge(one, time, known, info)
+  if time.method ~= "cold" then return nil, "not judged: caches are warm" end
+  local bytes, writes = plausible.least_bytes(one, info.l2_bytes or 0)
+  local most, by = most_of(known, info, writes)
+  if not most then return nil, "not judged: no ceilings; perigee doctor --measure finds them" end
+  if bytes == 0 then return nil, "not judged: nothing must come from memory" end
   local rate = bytes / time.median_us * 1e-3 -- GB/s
-  if rate <= most then return nil end
+  if rate <= most then return nil, ("%.0f of %.0f GB/s (%s)"):format(rate, most, by) end
   local text = ("impossible: %s from memory in %s are %.0f GB/s, and this GPU moves at most %.0f"):
     format(units.bytes(bytes), units.time(time.median_us), rate, most)
   return { verdict = "cheat", reason = text, findings = { { kind = "impossible", text = text } } }

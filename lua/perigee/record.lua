@@ -80,6 +80,7 @@ local function findings_of(arm, found)
   for _, finding in ipairs(arm.audit and arm.audit.findings or {}) do all[#all + 1] = finding end
   all[#all + 1] = arm.nondeterministic
   all[#all + 1] = arm.far
+  all[#all + 1] = arm.slow_export
   all[#all + 1] = arm.unseen
   return all
 end
@@ -141,18 +142,6 @@ local function add_failure(rec, arm)
   rec.compile_log = rec.compile_log or failure.log or ""
 end
 
-local EXPORT_FLOOR_US = 50 -- launches and a wait take so much of the host's clock
-
--- An untimed export that takes longer than what was timed is a verdict only where it is far longer
--- (export.too_long), but nobody should miss it.
-local function flag_export(rec)
-  local us = rec.export_us
-  if not us or not rec.time or us < rec.time.median_us + EXPORT_FLOOR_US then return end
-  table.insert(rec.findings, { kind = "slow_export",
-    text = ("the untimed export took %.0f us, what was timed %.0f us: work may have been moved "
-      .. "there"):format(us, rec.time.median_us) })
-end
-
 -- Who knows the seed can know every input and its answer.
 local function flag_seed(rec, session)
   if rec.kind ~= "check" or not session.repeats then return end
@@ -169,7 +158,6 @@ local function add_success(rec, arm, session)
   rec.counters, rec.export_us = arm.counters, arm.export_us
   if arm.profile then rec.lines, rec.hot_addresses = arm.profile.lines, arm.profile.hot end
   if not gpu_clock then rec.sim_wall_us = arm.wall_us end
-  flag_export(rec)
   flag_seed(rec, session)
 end
 

@@ -237,7 +237,7 @@ local LAUNCHES = { cold = 1, hot = 1, batch = 8, graph = 16 } -- of a sample
 -- @tparam[opt] string override "cold", "hot", "batch" or "graph" instead of the task's own method
 -- @treturn string method
 -- @treturn integer launches in a sample
--- outputs that others find outside of their buffers, stays until the end of a sample: so each
+-- @treturn boolean whether there are so many whatever the number of versions, each on buffers of
 --   own: the task wants what is published elsewhere
 function timing.method_of(task, p, override)
   local how = task:call("time", p) or {}

@@ -134,6 +134,8 @@ static cu_result cuDeviceGetAttribute(int *value, unsigned attribute, CUdevice d
       [PG_CU_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK] = 49152,
       [PG_CU_ATTRIBUTE_MULTIPROCESSOR_COUNT] = 132,
       [PG_CU_ATTRIBUTE_L2_CACHE_SIZE] = 50 << 20,
+      [PG_CU_ATTRIBUTE_MEMORY_CLOCK_RATE] = 3201000,
+      [PG_CU_ATTRIBUTE_GLOBAL_MEMORY_BUS_WIDTH] = 6144,
       [PG_CU_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR] = 9,
       [PG_CU_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN] = 232448,
   };
@@ -551,6 +553,7 @@ static void info_tells_what_the_gpu_is(void **state) {
   assert_int_equal(info.shared_per_block_optin, 232448);
   assert_int_equal(info.l2_bytes, 50 << 20);
   assert_true(info.memory_bytes == (size_t)80 << 30);
+  assert_float_equal(info.memory_gbs, 4916.736, 1e-3);
   assert_true(info.gpu_clock);
   contains(info.driver, "CUDA 12.4");
 }

@@ -78,6 +78,7 @@ local function exported(median_us, export_us)
   local made = require("perigee.record").of({
     case = { task = saxpy, p = { n = 8 }, seed = 1, work = function() return {} end },
     impl = { name = "own" }, findings = {}, export_us = export_us,
+    slow_export = select(2, export.judge(export_us, median_us, 1 << 32, 4000)),
     time = { method = "cold", median_us = median_us, ci95_us = { 1, 2 }, samples = 9,
       discarded = 0 },
   }, { spec = "cuda:0", seed = 1, info = { gpu_clock = true } })
@@ -99,10 +100,14 @@ function TestReport:test_an_export_is_shown_and_flagged_when_it_is_longer_than_t
 end
 
 function TestReport:test_an_export_that_does_the_work_is_a_cheat()
-  lu.assertNil(export.too_long(30, 9, 1 << 20))
-  lu.assertNil(export.too_long(3, 40, 1 << 20)) -- the host's share of a short export is no work
-  lu.assertNil(export.too_long(30, 900, 1 << 31, 4000)) -- 2 GiB take 537 us at this speed
-  local failure = export.too_long(30, 900, 1 << 20, 4000)
+  lu.assertNil(export.judge(9, 30, 1 << 20, 4000))
+  lu.assertNil(export.judge(40, 3, 1 << 20, 4000)) -- the host's share of a short export is no work
+  local failure, finding = export.judge(900, 30, 1 << 30, 4000) -- 1 GiB takes 268 us once
+  lu.assertNil(failure)
+  lu.assertEquals(finding.kind, "slow_export")
+  lu.assertEquals({ export.judge(900, 870, 1 << 30, 4000) }, {})
+  lu.assertEquals(export.judge(1200, 2000, 1 << 30, 4000).verdict, "cheat") -- however long the plan
+  failure = export.judge(900, 30, 1 << 20, 4000)
   lu.assertEquals(failure.verdict, "cheat")
   lu.assertStrContains(failure.reason, "the untimed export took 900 us, what was timed 30 us")
 end

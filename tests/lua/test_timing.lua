@@ -224,16 +224,19 @@ function TestTiming:test_a_time_that_memory_does_not_allow()
   local l2, known = 100000, { copy = 4000, read = 3900 }
   local bytes, writes = plausible.least_bytes(one, l2)
   lu.assertEquals({ bytes, writes }, { 12 * 65536 - l2, false })
-  local function judged(us, method, how)
-    return plausible.judge(one, { method = method or "cold", median_us = us }, how or known, l2)
+  local function judged(us, method, how, speed)
+    return plausible.judge(one, { method = method or "cold", median_us = us }, how or known,
+      { l2_bytes = l2, memory_gbs = speed })
   end
   local edge = bytes / (4000 * 1.05) * 1e-3
   lu.assertNil(judged(edge * 1.001))
   lu.assertEquals(judged(edge * 0.999).verdict, "cheat")
   lu.assertStrContains(judged(edge * 0.5).reason, "impossible: 686 kB from memory in")
-  lu.assertNil(judged(edge * 0.5, "hot"))
-  lu.assertNil(judged(edge * 0.5, "cold", {})) -- nobody measured
-  lu.assertNil(plausible.judge(one, { method = "cold", median_us = edge * 0.5 }, nil, l2))
+  lu.assertEquals({ judged(edge * 0.5, "hot") }, { nil, "not judged: caches are warm" })
+  -- nobody measured: the clock and the width of the memory, if they are known
+  lu.assertStrContains(select(2, judged(edge * 0.5, "cold", {})), "not judged: no ceilings")
+  lu.assertStrContains(select(2, judged(edge * 0.5, "cold", {}, 8401)), "8400 of 8401 GB/s (clock")
+  lu.assertEquals(judged(edge * 0.5, "cold", {}, 8399).verdict, "cheat")
 end
 
 function TestTiming:test_hidden_variables_get_names()
