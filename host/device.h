@@ -91,6 +91,7 @@ typedef enum pg_fault_kind {
   PG_FAULT_DIVERGENCE, /* a barrier, shuffle, vote or match that not all of its threads reach */
   /* Findings that are no verdict: */
   PG_FAULT_WEAK_READ,     /* a plain read, unordered with writers that are all atomic */
+  PG_FAULT_WEAK_WRITE,    /* plain writes of one value; reads that get it or the value before */
   PG_FAULT_INACTIVE_LANE, /* a shuffle's result came from a lane that took no part */
   PG_FAULT_INCOMPLETE     /* a check that could not be done */
 } pg_fault_kind;
@@ -115,7 +116,7 @@ typedef struct pg_fault {
   uint64_t allocation_base, allocation_bytes;
   int64_t distance; /* bytes from its nearest end: > 0 past the end, < 0 before the start */
   char text[1024];  /* all of it in words, one line a fact */
-  /* A race or weak_read: the other access. other_ptx_line is 0 when there is none. */
+  /* A race, weak_read or weak_write: the other access. other_ptx_line is 0 when there is none. */
   uint32_t other_block[3], other_thread[3];
   char other_file[256];
   int other_line, other_ptx_line;

@@ -89,12 +89,13 @@ static void never_written(const sim_access *a) {
 }
 
 /* One report is enough: what was read counts as written. */
-static void written(const sim_access *a, sim_page *page) {
+static void written(sim_access *a, sim_page *page) {
   uint32_t offset = (uint32_t)(a->address & (SIM_PAGE_BYTES - 1)), bytes = a->bytes;
   if (sim_reads(a) && !sim_page_any(page, offset, bytes))
     never_written(a);
   else if (!sim_writes(a) || sim_page_all(page, offset, bytes))
     return;
+  a->now.site |= SIM_FIRST << SIM_SITE_BITS; /* and of all lanes that follow: rather too often */
   if (a->locks) sim_page_lock(page);
   sim_page_mark(page, offset, bytes);
   if (a->locks) sim_page_unlock(page);
@@ -174,7 +175,7 @@ static void aim(sim_access *a, const uint64_t *address, uint32_t lane) {
 
 /* ---- lanes one by one ---- */
 
-static inline void check_lane(const sim_access *a, sim_page *page, sim_cells cells) {
+static inline void check_lane(sim_access *a, sim_page *page, sim_cells cells) {
   if (atomic_load_explicit(&page->written, memory_order_relaxed) != SIM_WHOLLY) written(a, page);
   if (!cells.first) cells = sim_row_open(a, page);
   if (cells.first) sim_race(a, cells);
@@ -226,12 +227,13 @@ static void check_alone(sim_access *a, const uint64_t *address, uint32_t lanes) 
 /* ---- lanes together ---- */
 
 /* The same for what lanes have read and written, as far as that needs no report. */
-static bool all_written(const sim_access *a, sim_page *page, const sim_span *s) {
+static bool all_written(sim_access *a, sim_page *page, const sim_span *s) {
   uint32_t offset = (uint32_t)(a->address & (SIM_PAGE_BYTES - 1));
   uint32_t bytes = a->bytes * (s->same ? 1 : s->count);
   if (sim_page_all(page, offset, bytes)) return true;
   if (sim_reads(a)) return false;
   sim_page_mark(page, offset, bytes);
+  a->now.site |= SIM_FIRST << SIM_SITE_BITS;
   return true;
 }
 

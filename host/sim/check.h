@@ -20,10 +20,14 @@ enum {
   SIM_COPY = 128    /* what cp.async writes */
 };
 
+/* Of a record: some of the bytes were never written before, so there was no value there. */
+enum { SIM_FIRST = 4 };
+
 /* Who accessed a word, when in the time of his block, and by which micro-op. */
 typedef struct sim_record {
   uint32_t thread, time; /* time 0: nobody; with SIM_COPYING: a batch of his copies */
-  uint32_t site; /* index in sim_program.sites; SIM_STRONG and SIM_CTA above SIM_SITE_BITS */
+  /* Index in sim_program.sites; above SIM_SITE_BITS SIM_STRONG, SIM_CTA, SIM_FIRST. */
+  uint32_t site;
 } sim_record;
 
 enum { SIM_SITE_BITS = 24, SIM_SITE_MASK = (1 << SIM_SITE_BITS) - 1 };
@@ -33,8 +37,10 @@ enum { SIM_SITE_BITS = 24, SIM_SITE_MASK = (1 << SIM_SITE_BITS) - 1 };
 /* What is remembered of one word: see race.c. */
 typedef struct sim_cell {
   _Alignas(64) atomic_flag lock; /* of global memory, with several workers */
+  bool valued;                   /* `value` is what the last plain write stored in this word */
   uint32_t run;                  /* of which launch, or run of a block, the records are */
   sim_record write, strong, read[2];
+  uint64_t value;
 } sim_cell;
 
 /* What was published through a word by those who released it, to all and within one block. */

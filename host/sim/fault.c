@@ -185,8 +185,8 @@ const sim_op *sim_fault(sim_warp *w, const sim_op *op, pg_fault_kind kind, int l
 /* ---- findings: noted, one a cause ---- */
 
 bool sim_fails(pg_fault_kind kind) {
-  return kind != PG_FAULT_NONE && kind != PG_FAULT_WEAK_READ && kind != PG_FAULT_INACTIVE_LANE &&
-         kind != PG_FAULT_INCOMPLETE;
+  return kind != PG_FAULT_NONE && kind != PG_FAULT_WEAK_READ && kind != PG_FAULT_WEAK_WRITE &&
+         kind != PG_FAULT_INACTIVE_LANE && kind != PG_FAULT_INCOMPLETE;
 }
 
 static bool has(const ptx_instr *instr, const char *modifier) {

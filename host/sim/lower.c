@@ -536,8 +536,14 @@ static bool list_sites(sim_program *p) {
   if (!p->check) return true;
   p->sites = calloc((size_t)p->cache_count + 1, sizeof *p->sites);
   if (!p->sites) return false;
-  for (size_t i = 0; i < p->func_count; i++) list_function_sites(p, &p->funcs[i]);
-  for (size_t i = 0; i < p->callee_count; i++) list_function_sites(p, &p->callees[i]);
+  for (size_t i = 0; i < p->func_count; i++) {
+    list_function_sites(p, &p->funcs[i]);
+    p->funcs[i].orders = sim_orders(p->funcs[i].source);
+  }
+  for (size_t i = 0; i < p->callee_count; i++) {
+    list_function_sites(p, &p->callees[i]);
+    p->callees_order |= sim_orders(p->callees[i].source);
+  }
   return true;
 }
 

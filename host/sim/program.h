@@ -126,6 +126,7 @@ struct sim_func {
   uint32_t index;         /* in the program's functions: names its list of spare frames */
   sim_call *calls;
   bool calls_pointers;
+  bool orders;         /* check: has instructions that order threads, see race.c */
   bool unbounded;      /* it may recurse */
   uint32_t first_site; /* sim:profile: of its instructions in the worker's counters */
   uint8_t visit;       /* lower_stacks: 0 not yet, 1 on the way, 2 done */
@@ -143,6 +144,7 @@ struct sim_program {
   bool profile;
   uint32_t instr_count; /* of all functions */
   bool check;
+  bool callees_order;      /* check: some callee orders threads */
   const ptx_instr **sites; /* check: the instruction of each memory micro-op, by its cache entry */
 };
 
@@ -157,6 +159,9 @@ typedef struct sim_program_kind {
 pg_code sim_lower(ptx_module *source, const char *name, uint64_t *var_address,
                   const sim_program_kind *kind, sim_program **out, pg_error *error);
 void sim_program_free(sim_program *program);
+
+/* race.c: whether a function has instructions by which threads learn what others have done. */
+bool sim_orders(const ptx_func *func);
 
 /* Device address of a function of the source; calls through pointers turn it back. */
 #define SIM_CODE_WINDOW 0x0000840000000000ull

@@ -1,6 +1,9 @@
 /* Races: two accesses to a word from different threads, one of them a write that is not atomic,
  * of which neither is known to have happened before the other. A cell remembers the last write, the
- * last strong write and two readers of a word. See check.h. */
+ * last strong write and two readers of a word. Weak are races of which every outcome is a value
+ * that somebody stored: writes of one value, and, in kernels without any order, reads beside a
+ * write of a word of global memory that had a value before. See check.h. */
+#include "access.h"
 #include "check.h"
 
 #include <sched.h>
@@ -31,24 +34,68 @@ static bool unordered(const sim_access *a, const sim_record *r, const sim_record
   return time && r->thread != now->thread && !sim_knows(a->w, a->lane, r->thread, time);
 }
 
-static void report(const sim_access *a, const sim_record *r, bool weak) {
-  const sim_program *program = a->w->func->program;
+static const ptx_instr *instr_of(const sim_access *a, const sim_record *r) {
+  return a->w->func->program->sites[r->site & SIM_SITE_MASK];
+}
+
+static const char *partner_of(const sim_access *a, const ptx_instr *other, pg_fault_kind kind) {
+  bool write = sim_writes(a), both = write && !strcmp(other->opcode, "st");
+  if (kind == PG_FAULT_WEAK_READ) return write ? "a plain read" : "atomic writes";
+  if (kind == PG_FAULT_WEAK_WRITE)
+    return both ? "a write of the same value" : write ? "a read" : "a write";
+  return "another access";
+}
+
+static void report(const sim_access *a, const sim_record *r, pg_fault_kind kind) {
+  const char *name = kind == PG_FAULT_WEAK_READ    ? "weak read"
+                     : kind == PG_FAULT_WEAK_WRITE ? "weak write"
+                                                   : "race";
   const char *verb = a->flags & SIM_RMW ? "atomic" : a->flags & SIM_STORE ? "write" : "read";
-  const char *with = is_pending(a, r) ? "a copy that was not waited for"
-                     : !weak          ? "another access"
-                     : *verb == 'r'   ? "atomic writes"
-                                      : "a plain read";
-  sim_other other = {.instr = program->sites[r->site & SIM_SITE_MASK], .thread = r->thread};
-  sim_find(a->w, a->op, (int)a->lane, a->address, weak ? PG_FAULT_WEAK_READ : PG_FAULT_RACE, &other,
-           "%s: %s, unordered with %s", weak ? "weak read" : "race", verb, with);
+  sim_other other = {.instr = instr_of(a, r), .thread = r->thread};
+  const char *with =
+      is_pending(a, r) ? "a copy that was not waited for" : partner_of(a, other.instr, kind);
+  sim_find(a->w, a->op, (int)a->lane, a->address, kind, &other, "%s: %s, unordered with %s", name,
+           verb, with);
+}
+
+static bool has(const ptx_instr *instr, const char *const *list) {
+  for (; *list; list++) {
+    if (!strcmp(instr->opcode, *list)) return true;
+    for (int i = 0; i < instr->mod_count; i++) {
+      if (!strcmp(instr->mods[i], *list)) return true;
+    }
+  }
+  return false;
+}
+
+bool sim_orders(const ptx_func *func) {
+  static const char *const ordering[] = {"bar",     "barrier",  "membar",  "fence",    "atom",
+                                         "red",     "mbarrier", "cp",      "shfl",     "vote",
+                                         "match",   "redux",    "sync",    "volatile", "relaxed",
+                                         "acquire", "release",  "acq_rel", "mmio",     NULL};
+  for (int i = 0; i < func->instr_count; i++) {
+    if (func->body[i].opcode && has(&func->body[i], ordering)) return true;
+  }
+  return false;
+}
+
+/* Of a read and a plain write that are unordered. A kernel that orders nothing cannot rely on
+ * either outcome: the read gets what was there, where somebody had written that, or what the write
+ * stores, if it is one word. */
+static pg_fault_kind kind_beside(const sim_access *a, const sim_record *write) {
+  static const char *const vectors[] = {"v2", "v4", "v8", NULL};
+  const sim_func *func = a->w->launch->func;
+  bool whole = !(write->site >> SIM_SITE_BITS & SIM_FIRST) && !has(instr_of(a, write), vectors);
+  bool orders = func->orders || func->program->callees_order;
+  return whole && !orders && a->address < SIM_SHARED_WINDOW ? PG_FAULT_WEAK_WRITE : PG_FAULT_RACE;
 }
 
 static void judge_read(const sim_access *a, const sim_cell *cell, const sim_record *now) {
-  if (unordered(a, &cell->write, now)) report(a, &cell->write, false);
+  if (unordered(a, &cell->write, now)) report(a, &cell->write, kind_beside(a, &cell->write));
   if (!cell->strong.time || both_strong(&cell->strong, now)) return;
   if (!unordered(a, &cell->strong, now)) return;
   /* Strong accesses out of each other's scope race; a plain read of atomic writes is weak. */
-  report(a, &cell->strong, in_scope(&cell->strong, now));
+  report(a, &cell->strong, in_scope(&cell->strong, now) ? PG_FAULT_WEAK_READ : PG_FAULT_RACE);
 }
 
 static uint64_t stored(const sim_access *a, uint32_t lane) {
@@ -59,6 +106,11 @@ static uint64_t stored(const sim_access *a, uint32_t lane) {
   return value;
 }
 
+static bool stores_value(const sim_access *a) {
+  return (a->flags & SIM_STORE) && !(a->flags & (SIM_RMW | SIM_COPY)) && a->op->count == 1 &&
+         a->op->bytes <= 8;
+}
+
 /* Lanes that write one word by one instruction: one of the writes is performed, so the same value
  * from all of them is no race. Lanes before this one have entered their records just now. */
 static bool same_store(const sim_access *a, const sim_record *r, const sim_record *now) {
@@ -67,23 +119,56 @@ static bool same_store(const sim_access *a, const sim_record *r, const sim_recor
   bool together = r->thread / SIM_LANES == now->thread / SIM_LANES && other < a->lane &&
                   r->time == now->time && r->site == now->site &&
                   (a->w->mask & o->valid) >> other & 1 && o->address[other] == a->address;
-  bool plain = !(a->flags & SIM_RMW) && a->op->count == 1 && a->op->bytes <= 8;
-  return together && plain && stored(a, other) == stored(a, a->lane);
+  return together && stores_value(a) && stored(a, other) == stored(a, a->lane);
 }
 
-static void judge_write(const sim_access *a, const sim_cell *cell, const sim_record *now) {
+/* What a plain store of one word writes to a cell that it covers. */
+typedef struct part {
+  bool known;
+  uint32_t offset, bytes; /* of the cell in the access */
+  uint64_t value;
+} part;
+
+static part part_of(const sim_access *a, uint32_t cell, uint32_t cells) {
+  part p = {.known = stores_value(a) && !(a->flags & SIM_STRONG), .bytes = a->bytes / cells};
+  p.offset = cell * p.bytes;
+  if (!p.known) return p;
+  p.value = stored(a, a->lane) >> 8 * p.offset;
+  if (p.bytes < 8) p.value &= (1ull << 8 * p.bytes) - 1;
+  return p;
+}
+
+/* Whether the word holds just this: as its cell remembers, or else as it is in memory. */
+static bool holds(const sim_access *a, const sim_cell *cell, const part *p) {
+  uint64_t value = cell->value;
+  if (!p->known) return false;
+  if (!cell->valued) {
+    const uint8_t *at =
+        sim_lane_pointer(a->w, a->op, (int)a->lane, a->address + p->offset, p->bytes);
+    value = 0;
+    if (at) memcpy(&value, at, p->bytes);
+  }
+  return value == p->value;
+}
+
+static void judge_write(const sim_access *a, const sim_cell *cell, const sim_record *now,
+                        const part *p) {
   bool strong = a->flags & SIM_STRONG;
   if (unordered(a, &cell->write, now)) {
     if (same_store(a, &cell->write, now)) return;
-    report(a, &cell->write, false);
+    bool same = holds(a, cell, p) && !(cell->write.time & SIM_COPYING);
+    report(a, &cell->write, same ? PG_FAULT_WEAK_WRITE : PG_FAULT_RACE);
     return;
   }
   if (!both_strong(&cell->strong, now) && unordered(a, &cell->strong, now))
-    report(a, &cell->strong, false);
+    report(a, &cell->strong, PG_FAULT_RACE);
   for (int i = 0; i < 2; i++) {
     const sim_record *r = &cell->read[i];
     if (!r->time || both_strong(r, now) || !unordered(a, r, now)) continue;
-    report(a, r, strong && in_scope(r, now));
+    report(a, r,
+           !strong            ? kind_beside(a, now)
+           : in_scope(r, now) ? PG_FAULT_WEAK_READ
+                              : PG_FAULT_RACE);
   }
 }
 
@@ -109,32 +194,41 @@ static void enter_read(const sim_access *a, sim_cell *cell, const sim_record *no
 
 static void clear(sim_cell *cell, uint32_t run) {
   cell->run = run;
+  cell->valued = false;
   memset(&cell->write, 0, sizeof *cell - offsetof(sim_cell, write));
 }
 
-static void enter_write(const sim_access *a, sim_cell *cell, const sim_record *now) {
+static void keep_value(sim_cell *cell, const part *p) {
+  cell->valued = p->known;
+  cell->value = p->value;
+}
+
+static void enter_write(const sim_access *a, sim_cell *cell, const sim_record *now, const part *p) {
   if (a->flags & SIM_STRONG) {
     cell->strong = *now;
+    cell->valued = false;
     return;
   }
   clear(cell, cell->run);
   cell->write = *now;
+  keep_value(cell, p);
 }
 
 /* The first access of a run has nobody to meet. */
-static void first_in_cell(const sim_access *a, sim_cell *cell) {
+static void first_in_cell(const sim_access *a, sim_cell *cell, const part *p) {
   clear(cell, a->run);
+  keep_value(cell, p);
   *(!sim_writes(a)            ? &cell->read[0]
     : (a->flags & SIM_STRONG) ? &cell->strong
                               : &cell->write) = a->now;
 }
 
-static void one_cell(const sim_access *a, sim_cell *cell) {
+static void one_cell(const sim_access *a, sim_cell *cell, part p) {
   if (cell->run != a->run) {
-    first_in_cell(a, cell);
+    first_in_cell(a, cell, &p);
   } else if (sim_writes(a)) {
-    judge_write(a, cell, &a->now);
-    enter_write(a, cell, &a->now);
+    judge_write(a, cell, &a->now, &p);
+    enter_write(a, cell, &a->now, &p);
   } else {
     judge_read(a, cell, &a->now);
     enter_read(a, cell, &a->now);
@@ -151,7 +245,7 @@ void sim_race(const sim_access *a, sim_cells cells) {
   for (uint32_t i = 0; i < cells.count; i++) {
     sim_cell *cell = &cells.first[i];
     if (a->locks) lock(cell);
-    one_cell(a, cell);
+    one_cell(a, cell, part_of(a, i, cells.count));
     if (a->locks) atomic_flag_clear_explicit(&cell->lock, memory_order_release);
   }
 }

@@ -27,7 +27,7 @@ typedef struct sim_row {
 _Static_assert(sizeof(sim_row) == SIM_ROW_BYTES && sizeof(sim_cell) == SIM_CELL_BYTES,
                "lines of the processor's cache");
 
-enum { KIND_SHIFT = SIM_SITE_BITS + 2, STEP_SHIFT = KIND_SHIFT + 2 };
+enum { KIND_SHIFT = SIM_SITE_BITS + 3, STEP_SHIFT = KIND_SHIFT + 2 };
 enum { SITE_AND_FLAGS = (1 << KIND_SHIFT) - 1 };
 
 static kind kind_of(const mark *m) {
@@ -175,6 +175,7 @@ static bool make_cells(const sim_access *a, sim_page *page) {
 static void fill_cell(sim_cell *cell, const sim_row *row, uint32_t c) {
   int readers = 0;
   cell->run = row->run;
+  cell->valued = false;
   memset(&cell->write, 0, sizeof *cell - offsetof(sim_cell, write));
   for (int i = 0; i < MARKS; i++) {
     const mark *m = &row->marks[i];

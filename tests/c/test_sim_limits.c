@@ -116,7 +116,7 @@ static const char STRIPES[] =
     ".entry stripes(.param .u64 a) { .reg .u64 %a, %o; .reg .u32 %t, %b, %n;\n"
     "ld.param.u64 %a, [a]; mov.u32 %t, %tid.x; mov.u32 %b, %ctaid.x; mov.u32 %n, %ntid.x;\n"
     "mad.lo.u32 %n, %b, %n, %t; mul.wide.u32 %o, %n, 4; add.u64 %a, %a, %o;\n"
-    "st.global.u32 [%a], %t; st.global.u32 [%a+128], %t; ret; }\n";
+    "st.global.u32 [%a], %t; st.global.u32 [%a+128], %b; ret; }\n";
 
 static int findings(pg_fault_kind kind, char *text, size_t bytes) {
   static pg_fault list[PG_FINDING_MAX];

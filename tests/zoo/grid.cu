@@ -316,7 +316,7 @@ KERNEL(weak_probe_fixed) {
 // >   the other: write at grid.cu:325 by block (0, 0, 0), thread (0, 0, 0)
 // >   inside a (1024 bytes), byte 0
 // >   instruction: st.global.u32 [%rd6], %r4 (PTX line 1184)
-// > race: write, unordered with another access in kernel two_causes at grid.cu:326
+// > weak write: write, unordered with a write of the same value in kernel two_causes at grid.cu:326
 // >   block (1, 0, 0), thread (0, 0, 0)
 // >   the other: write at grid.cu:326 by block (0, 0, 0), thread (0, 0, 0)
 // >   inside a (1024 bytes), byte 512

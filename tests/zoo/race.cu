@@ -123,9 +123,9 @@ KERNEL(race_loop_fixed) {
   a[I + 192] = sum;
 }
 
-// race_same_value: every thread of two warps sets the flag.
+// race_same_value: every thread of two warps sets the flag; weak, for it is one value.
 // launch 1 64
-// > race: write, unordered with another access in kernel race_same_value at race.cu:134
+// > weak write: write, unordered with a write of the same value in kernel race_same_value at race.cu:134
 // >   block (0, 0, 0), thread (32, 0, 0)
 // >   the other: write at race.cu:134 by block (0, 0, 0), thread (31, 0, 0)
 // >   inside a (1024 bytes), byte 0
