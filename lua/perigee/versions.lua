@@ -10,7 +10,8 @@ local versions = {}
 
 local MOST = 3
 local SECONDS = 0.5 -- for the inputs and expected values of all but the second
-local SECOND_S = 10 -- a second one is worth that much
+local SECOND_S = 1.5 -- a second one is worth that much,
+local HELD_S = 10 -- and one that is held back that
 local BYTES = 1 << 30 -- of what all versions hold on the device and in shared memory
 
 local function has_contents(buffer)
@@ -77,7 +78,7 @@ function versions.add(one, seed_of, most)
   end
   one.versions = list
   one.held_back = { seed_of = seed_of }
-  if first_s < SECOND_S then
+  if first_s < HELD_S then
     versions.unseen(one, 1)
   else
     one.held_back.why = ("inputs and expected values take %.0f s"):format(first_s)
