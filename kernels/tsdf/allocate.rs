@@ -22,14 +22,9 @@ pub unsafe extern "ptx-kernel" fn allocate(
     let grid = Grid { voxel, inv_voxel, trunc };
     let pool = Pool { table, mask: table_mask, coord, block_count, drop_count, capacity };
     unsafe {
-        let ray = ray_to(points, i, cam);
-        for s in -steps..steps + 1 {
-            let sample = sample_at(&ray, s, cam, grid);
-            if sample.sdf >= -trunc {
-                let block = sample.block();
-                find_or_insert::<false>(&pool, block_key(block), block);
-            }
-        }
+        each_sample::<1>(points, i, cam, grid, steps, |sample| {
+            find_or_insert::<false>(&pool, block_key(sample.block()), sample.block());
+        });
     }
 }
 

@@ -30,19 +30,13 @@ pub unsafe extern "ptx-kernel" fn fuse(
     let pool = Pool { table, mask: table_mask, coord, block_count, drop_count, capacity };
     let voxels = Voxels { tsdf, weight, r, g, b };
     unsafe {
-        let ray = ray_to(points, i, cam);
         let seen = observation_of(point_weight, point_color, i);
-        for s in -steps..steps + 1 {
-            let sample = sample_at(&ray, s, cam, grid);
-            if sample.sdf < -trunc {
-                continue;
-            }
-            let at = sample.block();
-            let block = find_or_insert::<false>(&pool, block_key(at), at);
+        each_sample::<1>(points, i, cam, grid, steps, |sample| {
+            let block = find_or_insert::<false>(&pool, block_key(sample.block()), sample.block());
             if block >= 0 {
-                voxels.add_sample(block, &sample, &seen, inv_trunc, weight_cap);
+                voxels.add_sample(block, sample, &seen, inv_trunc, weight_cap);
             }
-        }
+        });
     }
 }
 

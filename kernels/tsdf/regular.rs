@@ -39,17 +39,12 @@ pub unsafe extern "ptx-kernel" fn allocate_regular(
     let grid = Grid { voxel, inv_voxel, trunc };
     let lattice = Lattice { x: first_x, y: first_y, z: first_z, wide, high };
     unsafe {
-        let ray = ray_to(points, i, cam);
-        for s in -steps..=steps {
-            let sample = sample_at(&ray, s, cam, grid);
-            if sample.sdf < -trunc {
-                continue;
-            }
-            let at = present.offset(place_of(lattice, &sample) as isize);
+        each_sample::<2>(points, i, cam, grid, steps, |sample| {
+            let at = present.offset(place_of(lattice, sample) as isize);
             if *at == 0 {
                 store_relaxed_i32(at, 1);
             }
-        }
+        });
     }
 }
 
@@ -69,18 +64,13 @@ pub unsafe extern "ptx-kernel" fn update_regular(
     let lattice = Lattice { x: first_x, y: first_y, z: first_z, wide, high };
     let voxels = Voxels { tsdf, weight, r, g, b };
     unsafe {
-        let ray = ray_to(points, i, cam);
         let seen = observation_of(point_weight, point_color, i);
-        for s in -steps..=steps {
-            let sample = sample_at(&ray, s, cam, grid);
-            if sample.sdf < -trunc {
-                continue;
-            }
-            let block = *index.offset(place_of(lattice, &sample) as isize);
+        each_sample::<2>(points, i, cam, grid, steps, |sample| {
+            let block = *index.offset(place_of(lattice, sample) as isize);
             if block >= 0 {
-                voxels.add_sample(block, &sample, &seen, inv_trunc, weight_cap);
+                voxels.add_sample(block, sample, &seen, inv_trunc, weight_cap);
             }
-        }
+        });
     }
 }
 
@@ -100,14 +90,9 @@ pub unsafe extern "ptx-kernel" fn update_dense(
     let lattice = Lattice { x: first_x, y: first_y, z: first_z, wide, high };
     let voxels = Voxels { tsdf, weight, r, g, b };
     unsafe {
-        let ray = ray_to(points, i, cam);
         let seen = observation_of(point_weight, point_color, i);
-        for s in -steps..=steps {
-            let sample = sample_at(&ray, s, cam, grid);
-            if sample.sdf < -trunc {
-                continue;
-            }
-            voxels.add_sample(place_of(lattice, &sample), &sample, &seen, inv_trunc, weight_cap);
-        }
+        each_sample::<2>(points, i, cam, grid, steps, |sample| {
+            voxels.add_sample(place_of(lattice, sample), sample, &seen, inv_trunc, weight_cap);
+        });
     }
 }

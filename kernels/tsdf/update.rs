@@ -23,18 +23,13 @@ pub unsafe extern "ptx-kernel" fn update(
     let grid = Grid { voxel, inv_voxel, trunc };
     let voxels = Voxels { tsdf, weight, r, g, b };
     unsafe {
-        let ray = ray_to(points, i, cam);
         let seen = observation_of(point_weight, point_color, i);
-        for s in -steps..steps + 1 {
-            let sample = sample_at(&ray, s, cam, grid);
-            if sample.sdf < -trunc {
-                continue;
-            }
+        each_sample::<1>(points, i, cam, grid, steps, |sample| {
             let block = find(table, table_mask, block_key(sample.block()), sample.block());
             if block >= 0 {
-                voxels.add_sample(block, &sample, &seen, inv_trunc, weight_cap);
+                voxels.add_sample(block, sample, &seen, inv_trunc, weight_cap);
             }
-        }
+        });
     }
 }
 
@@ -54,23 +49,18 @@ pub unsafe extern "ptx-kernel" fn update_ray(
     let grid = Grid { voxel, inv_voxel, trunc };
     let voxels = Voxels { tsdf, weight, r, g, b };
     unsafe {
-        let ray = ray_to(points, i, cam);
         let seen = observation_of(point_weight, point_color, i);
         let (mut previous, mut block) = (EMPTY, DROPPED);
-        for s in -steps..steps + 1 {
-            let sample = sample_at(&ray, s, cam, grid);
-            if sample.sdf < -trunc {
-                continue;
-            }
+        each_sample::<1>(points, i, cam, grid, steps, |sample| {
             let key = block_key(sample.block());
             if key != previous {
                 previous = key;
                 block = find(table, table_mask, key, sample.block());
             }
             if block >= 0 {
-                voxels.add_sample(block, &sample, &seen, inv_trunc, weight_cap);
+                voxels.add_sample(block, sample, &seen, inv_trunc, weight_cap);
             }
-        }
+        });
     }
 }
 
