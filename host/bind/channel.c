@@ -1,5 +1,6 @@
 /* Lua binding of channels: perigee.channel userdata, and core.poll over several of them. */
 #include "../channel.h"
+#include "../judge/watch.h"
 #include "bind.h"
 #include "value.h"
 
@@ -91,6 +92,13 @@ static int channel_pid(lua_State *L) {
   return 1;
 }
 
+/* c:memory(): bytes that the child and what it has started hold; 0 when there is none. */
+static int channel_memory(lua_State *L) {
+  int pid = pg_channel_pid(check_channel(L, 1));
+  lua_pushinteger(L, pid > 0 ? (lua_Integer)pg_usage_of(pid).memory : 0);
+  return 1;
+}
+
 static int channel_gc(lua_State *L) {
   pg_channel **box = luaL_checkudata(L, 1, CHANNEL_META);
   pg_channel_free(*box);
@@ -132,9 +140,13 @@ static int core_poll(lua_State *L) {
 }
 
 void pg_bind_channel(lua_State *L) {
-  static const luaL_Reg methods[] = {{"read", channel_read}, {"write", channel_write},
-                                     {"kill", channel_kill}, {"pid", channel_pid},
-                                     {"close", channel_gc},  {NULL, NULL}};
+  static const luaL_Reg methods[] = {{"read", channel_read},
+                                     {"write", channel_write},
+                                     {"kill", channel_kill},
+                                     {"pid", channel_pid},
+                                     {"memory", channel_memory},
+                                     {"close", channel_gc},
+                                     {NULL, NULL}};
   luaL_newmetatable(L, CHANNEL_META);
   lua_pushcfunction(L, channel_gc);
   lua_setfield(L, -2, "__gc");

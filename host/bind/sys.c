@@ -1,6 +1,7 @@
 /* The system as Lua needs it: files, folders, clocks, the terminal.
  * What can fail for reasons outside the program gives nil and an error table; wrong arguments
  * raise. */
+#include "../available.h"
 #include "../nearest.h"
 #include "../now.h"
 #include "../parallel.h"
@@ -299,6 +300,13 @@ static int sys_cpu_count(lua_State *L) {
   return 1;
 }
 
+/* sys.available_memory(): bytes that the kernel could give without swapping. */
+static int sys_available_memory(lua_State *L) {
+  size_t bytes = pg_available_memory();
+  lua_pushinteger(L, bytes < LUA_MAXINTEGER ? (lua_Integer)bytes : LUA_MAXINTEGER);
+  return 1;
+}
+
 static int sys_getpid(lua_State *L) {
   lua_pushinteger(L, getpid());
   return 1;
@@ -350,6 +358,7 @@ void pg_bind_sys(lua_State *L) {
                                        {"interrupted", sys_interrupted},
                                        {"isatty", sys_isatty},
                                        {"cpu_count", sys_cpu_count},
+                                       {"available_memory", sys_available_memory},
                                        {"getpid", sys_getpid},
                                        {"columns", sys_columns},
                                        {"nearest", sys_nearest},

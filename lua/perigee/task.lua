@@ -25,6 +25,7 @@ local FIELDS = {
   reference = "function",
   validate = "table function string", time = "function table", work = "function", impls = "table",
   facts = "function table", allow_empty = "boolean", varies = "boolean",
+  closed = "boolean",
   families = "table", deterministic = "boolean", own_layout = "boolean table",
   require = "table function", forbid = "table function", torch = "string",
 }

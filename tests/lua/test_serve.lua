@@ -141,8 +141,14 @@ end
 
 TestProtocol = {}
 
+local function read(line)
+  local value, reply = protocol.decode(line)
+  if value == nil then return nil, reply end
+  return protocol.read(value)
+end
+
 local function refusal(line)
-  local message, reply = protocol.read(line)
+  local message, reply = read(line)
   lu.assertNil(message)
   return reply.error.code, reply.id
 end
@@ -167,16 +173,16 @@ function TestProtocol:test_what_is_no_message_is_answered_with_its_code()
 end
 
 function TestProtocol:test_ids_are_strings_or_integers_and_differ()
-  lu.assertEquals(protocol.read('{"jsonrpc":"2.0","id":"1","method":"m"}').id, "1")
-  lu.assertEquals(protocol.read('{"jsonrpc":"2.0","id":-9223372036854775808,"method":"m"}').id,
+  lu.assertEquals(read('{"jsonrpc":"2.0","id":"1","method":"m"}').id, "1")
+  lu.assertEquals(read('{"jsonrpc":"2.0","id":-9223372036854775808,"method":"m"}').id,
     math.mininteger)
   lu.assertNotEquals(protocol.key("1"), protocol.key(1))
 end
 
 function TestProtocol:test_a_notification_and_a_response_are_no_requests()
-  lu.assertEquals(protocol.read('{"jsonrpc":"2.0","method":"m","params":[1]}').kind,
+  lu.assertEquals(read('{"jsonrpc":"2.0","method":"m","params":[1]}').kind,
     "notification")
-  lu.assertEquals(protocol.read('{"jsonrpc":"2.0","id":1,"result":{}}').kind, "response")
+  lu.assertEquals(read('{"jsonrpc":"2.0","id":1,"result":{}}').kind, "response")
 end
 
 TestSchema = {}
@@ -329,6 +335,47 @@ function TestServer:test_garbage_and_huge_messages_are_answered_and_it_goes_on()
     source = ("x"):rep(tools.SOURCE_MOST + 1) }), "characters")
 end
 
+function TestServer:test_one_version_has_batches()
+  local client <close> = serve()
+  client:ask("initialize", { protocolVersion = "2025-03-26" })
+  client:send(core.json_encode(core.json_array {
+    { jsonrpc = "2.0", id = 1, method = "ping" },
+    { jsonrpc = "2.0", method = "notifications/initialized" },
+    { jsonrpc = "2.0", id = 2, method = "tools/call",
+      params = { name = "list_tasks", arguments = { text = "saxpy" } } },
+    5,
+    { jsonrpc = "2.0", id = 3, method = "none" },
+    { jsonrpc = "2.0", id = 4, method = "tools/call", params = { name = "check",
+      arguments = { task = "vector/saxpy", source = source "forever" } } },
+    { jsonrpc = "2.0", method = "notifications/cancelled", params = { requestId = 4 } },
+  }) .. "\n")
+  local answers, said = client:next(), {}
+  for _, one in ipairs(answers) do
+    said[#said + 1] = ("%s %s"):format(one.id == core.null and "null" or one.id,
+      one.error and one.error.code or "right")
+  end
+  table.sort(said)
+  lu.assertEquals(said, { "1 right", "2 right", "3 -32601", "null -32600" })
+  client:send '[]\n'
+  lu.assertEquals(client:next().error.code, -32600)
+  client:send '[{"jsonrpc":"2.0","method":"x"}]\n'
+  lu.assertEquals(client:ask("ping"), {}) -- notifications alone get no answer
+end
+
+function TestServer:test_what_is_nested_too_deep_is_refused()
+  local client <close> = serve():open()
+  local deep = ("["):rep(500) .. ("]"):rep(500)
+  client:send(('{"jsonrpc":"2.0","id":1,"method":"resources/read","params":{"uri":"perigee://x",'
+    .. '"more":%s}}\n'):format(deep))
+  lu.assertEquals(client:next().error.code, -32602)
+  client:send(('{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"list_tasks",'
+    .. '"arguments":{},"_meta":{"x":%s}}}\n'):format(deep))
+  lu.assertTrue(client:next().result.isError)
+  client:send((("["):rep(100000) .. "\n"))
+  lu.assertEquals(client:next().error.code, -32700)
+  lu.assertEquals(client:tool("list_tasks", { text = "saxpy" }).total, 1)
+end
+
 function TestServer:test_a_source_of_any_bytes_is_judged()
   local client <close> = serve():open()
   local answer = client:tool("compile", { task = "vector/saxpy", source = "\0\1\u{fffd} @ ä" })
@@ -392,6 +439,8 @@ function TestTools:test_from_a_failure_to_a_submission()
   local diff, words = client:tool("diff", { a = 3, b = final.attempt })
   lu.assertEquals(diff.gained, { "vector_access" })
   lu.assertStrContains(words, "+ extern")
+  local beside = timed.attempt + 1 -- naive, kept with the time
+  lu.assertStrContains(client:refused("diff", { a = 3, b = beside }), "is no attempt")
   local past = client:tool("history", {})
   lu.assertEquals({ past.total, past.attempts[1].name, past.attempts[4].kind },
     { 5, "first-try", "time" })
@@ -515,6 +564,30 @@ function TestEnds:test_two_servers_share_a_store()
   lu.assertEquals(numbers, { 1, 2 })
   lu.assertEquals(one:tool("history", {}).total, 1)
   lu.assertEquals(two:tool("history", { all = true }).total, 2)
+end
+
+function TestEnds:test_sources_of_another_session_are_not_shown()
+  local db = folder .. "/sessions.db"
+  local one <close> = serve("--db", db, "--session", "one"):open()
+  one:tool("check", { task = "vector/saxpy", source = source "right" })
+  local two <close> = serve("--db", db, "--session", "two"):open()
+  lu.assertStrContains(two:refused("check", { task = "vector/saxpy", attempt = 1 }),
+    "another session")
+  lu.assertStrContains(two:refused("diff", { a = 1, b = 1 }), "another session")
+  local _, e = two:ask("resources/read", { uri = "perigee://attempts/1" })
+  lu.assertEquals(e.code, -32002)
+  for _, how in ipairs { { "--session", "two", "--share" }, { "--session", "one" } } do
+    local other <close> = serve("--db", db, table.unpack(how)):open()
+    lu.assertEquals(other:tool("diff", { a = 1, b = 1 }).source, "")
+  end
+end
+
+function TestEnds:test_a_call_that_takes_too_much_memory_is_ended_with_an_error()
+  local client <close> = serve("--memory", "0.3", "--db", folder .. "/memory.db"):open()
+  lu.assertStrContains(client:refused("check", { task = "vector/saxpy", source = source "right",
+    set = { n = 60000000 } }), "GiB of memory")
+  lu.assertEquals(client:tool("check", { task = "vector/saxpy",
+    source = source "right" }).verdict, "passed")
 end
 
 function TestEnds:test_what_cannot_be_recorded_is_answered_and_said()

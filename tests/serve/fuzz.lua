@@ -126,7 +126,8 @@ end
 
 -- The id that this line must be answered with; nil when there is none, or the null one suffices.
 local function expected(text)
-  local one = protocol.read(text)
+  local decoded = core.json_decode(text)
+  local one = decoded ~= nil and protocol.read(decoded)
   return one and one.kind == "request" and protocol.key(one.id) or nil
 end
 

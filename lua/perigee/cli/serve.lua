@@ -14,10 +14,13 @@ function serve.configure(parser)
     :argname("FILE")
   parser:option("--session", "name of the session in the store (default: a new one)")
     :argname("NAME")
+  parser:flag("--share", "attempts of every session in the store may be read and sent again")
   parser:option("--timeout", "seconds a kernel may run"):argname("S"):default("20")
     :convert(common.positive("--timeout"))
   parser:option("--limit", "seconds a call of a tool may take"):argname("S"):default("300")
     :convert(common.positive("--limit"))
+  parser:option("--memory", "GiB that a call may hold (default: three quarters of what is free)")
+    :argname("GIB"):convert(common.positive("--memory"))
   common.trust(parser)
 end
 
@@ -28,7 +31,7 @@ function serve.main(options)
   require("perigee.serve.server").run {
     device = options.device, db = path, timeout = options.timeout, limit = options.limit,
     session = options.session or ("serve-%s-%d"):format(core.utc():gsub("%D", ""), core.getpid()),
-    trust = options.trust or nil,
+    share = options.share, memory = options.memory, trust = options.trust,
   }
   return 0
 end

@@ -93,6 +93,10 @@ end
 
 -- The source of an implementation that comes with the task.
 local function reference(task, name)
+  if task.closed then
+    core.error("unsupported", ("%s does not show the sources of its implementations"):format(
+      task.name), "the skeleton is a file to start from")
+  end
   local one = impl.resolve(task, task:select_impls({ name })[1])
   return { name = one.name, language = one.lang, source = one.source or files.read(one.path) }
 end

@@ -1,7 +1,7 @@
 --- A lane: a process of its own (`perigee --tools`) that answers calls one after the other. It is
 -- started by the first call, ends with the server, and is killed with all that it has started when
--- the call at hand is cancelled or takes too long: a new one answers the next call. So the server
--- itself runs nothing and always listens.
+-- the call at hand is cancelled, or takes too long or too much memory: a new one answers the next
+-- call. So the server itself runs nothing and always listens.
 -- @module perigee.serve.lane
 
 local core = require "perigee.core"
@@ -12,8 +12,11 @@ Lane.__index = Lane
 
 local lane = {}
 
---- @tparam table how {seconds = a call may take, on_message = function(call, message) for each
---   message about a call, on_lost = function(call, reason) when its process ended or was killed}
+local WATCH_S = 0.2 -- between two looks at what a call holds
+
+--- @tparam table how {seconds = a call may take, memory = bytes that its process and what that has
+--   started may hold, on_message = function(call, message) for each message about a call, on_lost =
+--   function(call, reason) when its process ended or was killed}
 function lane.new(how)
   return setmetatable({ how = how, waiting = {} }, Lane)
 end
@@ -30,10 +33,10 @@ function Lane:next()
   end
   local call = table.remove(self.waiting, 1)
   self.call, self.started = call, core.now()
-  self.peer:send(call.request)
+  self.peer:push(call.line)
 end
 
---- Take a call: {request = what the process gets}.
+--- Take a call: {line = what the process gets}.
 function Lane:add(call)
   table.insert(self.waiting, call)
   self:next()
@@ -102,15 +105,24 @@ function Lane:step(ready)
   self:next()
 end
 
---- Seconds until the call at hand has taken too long; nil when there is none.
+--- Seconds until the call at hand must be looked at; nil when there is none.
 function Lane:left()
-  return self.call and math.max(0, self.started + self.how.seconds - core.now()) or nil
+  if not self.call then return nil end
+  return math.max(0, math.min(WATCH_S, self.started + self.how.seconds - core.now()))
 end
 
---- End a call that has taken too long.
-function Lane:expire()
-  if self:left() == 0 then
-    lose(self, ("it took longer than %g s and was ended"):format(self.how.seconds))
+--- End a call that has taken too long, or whose process holds too much memory.
+function Lane:watch()
+  if not self.call then return end
+  if core.now() >= self.started + self.how.seconds then
+    return lose(self, ("it took longer than %g s and was ended"):format(self.how.seconds))
+  end
+  if core.now() < (self.watched or 0) + WATCH_S then return end
+  self.watched = core.now()
+  local held = self.peer.channel:memory()
+  if held > self.how.memory then
+    lose(self, ("it held %.2g GiB of memory, may hold %.2g GiB, and was ended"):format(
+      held / 2 ^ 30, self.how.memory / 2 ^ 30))
   end
 end
 

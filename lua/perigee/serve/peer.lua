@@ -41,7 +41,12 @@ end
 --- Send a value as one line. It never waits.
 -- @treturn boolean false when nobody will read it
 function Peer:send(value)
-  local line = encoded(value) .. "\n"
+  return self:push(encoded(value))
+end
+
+--- Send a line that is JSON already.
+function Peer:push(line)
+  line = line .. "\n"
   self.queue[#self.queue + 1] = line
   self.waiting = self.waiting + #line
   return self:flush()

@@ -96,13 +96,20 @@ local function read_request(value, id)
   return { id = id, method = value.method, params = params or {}, kind = "request" }
 end
 
---- A line as a message: {id, method, params, kind = "request", "notification" or "response"}.
--- @tparam string line
--- @treturn table|nil message
--- @treturn table|nil the reply to a line that is none; nil for one that nobody may answer
-function protocol.read(line)
+--- A line as a JSON value.
+-- @treturn any|nil
+-- @treturn table|nil the reply to a line that is none
+function protocol.decode(line)
   local value, problem = core.json_decode(line)
   if value == nil then return nil, protocol.failure(nil, "parse", "no JSON: " .. problem) end
+  return value
+end
+
+--- A value as a message: {id, method, params, kind = "request", "notification" or "response"}.
+-- @param value what a line decoded to
+-- @treturn table|nil message
+-- @treturn table|nil the reply to a value that is none
+function protocol.read(value)
   if not protocol.is_object(value) then
     return nil, protocol.failure(nil, "request", protocol.is_list(value)
       and "a batch: send one message a line" or "a message is an object")
@@ -124,6 +131,12 @@ function protocol.read(line)
   if known then return read_request(value, known) end
   local params = protocol.is_object(value.params) and value.params or {}
   return { method = value.method, params = params, kind = "notification" }
+end
+
+--- Whether a value gets a reply: a request does, and what is no message.
+function protocol.is_answered(value)
+  local message = protocol.read(value)
+  return not message or message.kind == "request"
 end
 
 -- ---- eras ----
@@ -162,6 +175,11 @@ function protocol.negotiate(asked)
     if version == asked then return version end
   end
   return protocol.HANDSHAKE[1]
+end
+
+--- Whether several messages may come in one line: one version had that.
+function protocol.has_batches(version)
+  return version == "2025-03-26"
 end
 
 --- Where a client wants to hear of progress: a string or an integer; nil when it does not.

@@ -27,14 +27,34 @@ function tools.cost_text(cost, unit)
   return unit == "us" and units.time(cost) or units.count(cost) .. " warp instructions"
 end
 
---- One attempt with its sources. @raise "not_found"
+-- Whose session a record belongs to.
+local function session_of(from, number)
+  local next_row, rows <close> = from.db:rows([[SELECT s.name AS name FROM records r
+    JOIN sessions s ON s.id = r.session WHERE r.id = ?]], number)
+  local row = next_row(rows)
+  return row and row.name
+end
+
+--- One attempt with its sources: of this session, for what others wrote is not theirs to read who
+-- are to write something of their own; of any session with --share.
+-- @raise "not_found"
 function tools.attempt(number, request)
   local from <close> = opened(request)
-  if not from then
+  local session = from and session_of(from, number)
+  if not session then
     core.error("not_found", ("there is no attempt %d"):format(number),
-      "check, time and submit make attempts")
+      "check, time and submit make attempts; history lists them")
   end
-  return from:record(number)
+  if session ~= request.options.session and not request.options.share then
+    core.error("not_found", ("attempt %d is of another session"):format(number),
+      "history lists those of this one; perigee serve --share shows all")
+  end
+  local whole = from:record(number)
+  if whole.kind ~= "check" and not request.options.share then
+    core.error("not_found", ("%d is no attempt, but the task's implementation %s"):format(number,
+      whole.impl), "describe_task shows its source, where the task allows that")
+  end
+  return whole
 end
 
 -- ---- diff ----

@@ -23,6 +23,7 @@ local server = {}
 local LINE_MOST = 32 << 20 -- bytes of one message
 local UNREAD_MOST = 4 << 20 -- bytes of answers that the client has not read: then it is not heard
 local CALLS_MOST = 64 -- waiting in a lane
+local MEMORY_SHARE = 0.75 -- of what is available at the start: for all that a call holds
 local LAST_S = 1 -- for quick answers after the end of input
 
 local INSTRUCTIONS = "Perigee judges and times GPU kernels. list_tasks, describe_task, then "
@@ -36,8 +37,25 @@ function Server:reply(message)
   if not self.client:send(message) then self.gone = true end
 end
 
+-- One answer the less is missing from a batch; the last sends all of them.
+local function finish_batch(self, batch, reply)
+  batch.replies[#batch.replies + 1] = reply
+  batch.missing = batch.missing - 1
+  if batch.missing == 0 and #batch.replies > 0 then self:reply(batch.replies) end
+end
+
+-- The answer to a request.
+function Server:answer(message, reply)
+  if message.batch then return finish_batch(self, message.batch, reply) end
+  self:reply(reply)
+end
+
 function Server:fail(message, code, text, data)
-  self:reply(protocol.failure(message.id, code, text, data))
+  self:answer(message, protocol.failure(message.id, code, text, data))
+end
+
+function Server:succeed(message, result)
+  self:answer(message, protocol.success(message, result))
 end
 
 -- A call of a tool that could not be done, in words that its caller can act upon.
@@ -60,19 +78,19 @@ function METHODS.initialize(self, message)
     return self:fail(message, "params", "initialize needs a text protocolVersion")
   end
   self.version = protocol.negotiate(asked)
-  self:reply(protocol.success(message, { protocolVersion = self.version,
+  self:succeed(message, { protocolVersion = self.version,
     capabilities = self:capabilities(), serverInfo = protocol.SERVER,
-    instructions = INSTRUCTIONS }))
+    instructions = INSTRUCTIONS })
 end
 
 function METHODS.ping(self, message)
-  self:reply(protocol.success(message, {}))
+  self:succeed(message, {})
 end
 
 METHODS["server/discover"] = function(self, message)
-  self:reply(protocol.success(message, { capabilities = self:capabilities(),
+  self:succeed(message, { capabilities = self:capabilities(),
     supportedVersions = core.json_array { table.unpack(protocol.STATELESS) },
-    instructions = INSTRUCTIONS }))
+    instructions = INSTRUCTIONS })
 end
 
 -- Lists that fit one page: no cursor was ever given out.
@@ -81,7 +99,7 @@ local function whole_list(name, make)
     if message.params.cursor ~= nil then
       return self:fail(message, "params", "no such cursor: this list has one page")
     end
-    self:reply(protocol.success(message, { [name] = make() }))
+    self:succeed(message, { [name] = make() })
   end
 end
 
@@ -104,12 +122,13 @@ function Server:work(message, which)
   if one:count() >= CALLS_MOST then
     local text = ("%d calls are waiting already"):format(one:count())
     if message.method ~= "tools/call" then return self:fail(message, "internal", text) end
-    return self:reply(protocol.success(message, tool_error(text, "call again when some ended")))
+    return self:succeed(message, tool_error(text, "call again when some ended"))
   end
   local call = { message = message, key = protocol.key(message.id), lane = one, steps = 0,
     token = protocol.progress_token(message) }
-  call.request = { method = message.method, params = message.params, version = message.version,
-    options = self.options, folder = which == "bench" and self:scratch() or nil }
+  call.folder = which == "bench" and self:scratch() or nil
+  call.line = core.json_encode { method = message.method, params = message.params,
+    version = message.version, options = self.options, folder = call.folder }
   self.calls[call.key] = call
   one:add(call)
 end
@@ -129,7 +148,7 @@ METHODS["tools/call"] = function(self, message)
   end
   if arguments == nil or arguments == core.null then arguments = {} end
   local problem, hint = schema.check(arguments, tool.inputSchema)
-  if problem then return self:reply(protocol.success(message, tool_error(problem, hint))) end
+  if problem then return self:succeed(message, tool_error(problem, hint)) end
   message.params.arguments = arguments
   self:work(message, tool.lane)
 end
@@ -174,7 +193,7 @@ local ONLY_STATELESS = { ["server/discover"] = true }
 
 local function forget(self, call)
   self.calls[call.key] = nil
-  if call.request.folder then require("perigee.sources").empty(call.request.folder) end
+  if call.folder then require("perigee.sources").empty(call.folder) end
 end
 
 -- Values strictly grow, whatever the work itself knows of its progress.
@@ -192,7 +211,7 @@ function Server:answered(call, message)
     local failure = message.failure
     return self:fail(call.message, failure.code, failure.message, failure.data)
   end
-  self:reply(protocol.success(call.message, message.result))
+  self:succeed(call.message, message.result)
 end
 
 function Server:lost(call, reason)
@@ -200,8 +219,8 @@ function Server:lost(call, reason)
   if call.message.method ~= "tools/call" then
     return self:fail(call.message, "internal", reason)
   end
-  self:reply(protocol.success(call.message, tool_error(("%s: %s"):format(call.message.params.name,
-    reason), "the next call gets a new process")))
+  self:succeed(call.message, tool_error(("%s: %s"):format(call.message.params.name,
+    reason), "the next call gets a new process"))
 end
 
 -- ---- what the client says ----
@@ -216,11 +235,12 @@ NOTIFICATIONS["notifications/cancelled"] = function(self, message)
   if not call then return end
   call.lane:cancel(call)
   forget(self, call)
+  if call.message.batch then finish_batch(self, call.message.batch) end
 end
 
 function Server:request(message)
   local problem = protocol.settle(message, self.version)
-  if problem then return self:reply(problem) end
+  if problem then return self:answer(message, problem) end
   local stateless = message.version == protocol.STATELESS[1]
   local method = METHODS[message.method]
   if not method or stateless and ONLY_HANDSHAKE[message.method]
@@ -232,8 +252,10 @@ function Server:request(message)
   end
   local ok, e = errors.catch("internal", method, self, message)
   if ok then return end
-  if message.method ~= "tools/call" then return self:fail(message, "internal", e.message) end
-  self:reply(protocol.success(message, tool_error(e.message, e.hint)))
+  if message.method ~= "tools/call" then
+    return self:fail(message, e.code == "internal" and "internal" or "params", e.message)
+  end
+  self:succeed(message, tool_error(e.message, e.hint))
 end
 
 function Server:line(line)
@@ -242,11 +264,31 @@ function Server:line(line)
       LINE_MOST >> 20)))
   end
   if not line:find "%S" then return end
-  local message, problem = protocol.read(line)
-  if not message then return self:reply(problem) end
+  local value, problem = protocol.decode(line)
+  if value == nil then return self:reply(problem) end
+  if protocol.is_list(value) and protocol.has_batches(self.version) and #value > 0 then
+    return self:batch(value)
+  end
+  self:message(value)
+end
+
+-- One message; `batch` where its answer is one of several.
+function Server:message(value, batch)
+  local message, problem = protocol.read(value)
+  if not message then return self:answer({ batch = batch }, problem) end
+  message.batch = batch
   if message.kind == "request" then return self:request(message) end
   local heard = message.kind == "notification" and NOTIFICATIONS[message.method]
   if heard then heard(self, message) end
+end
+
+-- Several messages in one line, answered by one line when the last is done.
+function Server:batch(list)
+  local batch = { missing = 0, replies = core.json_array {} }
+  for _, value in ipairs(list) do
+    if protocol.is_answered(value) then batch.missing = batch.missing + 1 end
+  end
+  for _, value in ipairs(list) do self:message(value, batch) end
 end
 
 -- ---- the loop ----
@@ -303,19 +345,20 @@ function Server:close()
 end
 
 --- Serve until the end of input.
--- @tparam table options for the tools: {device, db, session, timeout, trust, limit = seconds a
---   call may take}
+-- @tparam table options for the tools: {device, db, session, share, timeout, trust, limit =
+--   seconds a call may take, memory = GiB it may hold}
 function server.run(options)
   local self = setmetatable({ options = options, calls = {}, lanes = {} }, Server)
   self.client = peer.new(core.standard_channel(), LINE_MOST)
   local how = { seconds = options.limit,
+    memory = options.memory and options.memory * 2 ^ 30 or core.available_memory() * MEMORY_SHARE,
     on_message = function(call, message) self:answered(call, message) end,
     on_lost = function(call, reason) self:lost(call, reason) end }
   self.lanes.desk, self.lanes.bench = lane.new(how), lane.new(how)
   core.catch_interrupt()
   while not is_done(self) do
     self:listen(self:wait())
-    for _, one in pairs(self.lanes) do one:expire() end
+    for _, one in pairs(self.lanes) do one:watch() end
   end
   self:close()
 end
