@@ -184,6 +184,35 @@ static void contents_may_come_late(void **state) {
   bad(ask(b, "{'op':'renew','version':0,'buffers':[{'index':0}]}"), "invalid", "\"at\"");
 }
 
+/* A copy that a kernel has found and changed would be put back as if it were right. */
+static void copies_of_variables_are_hashed(void **state) {
+  bench *b = *state;
+  pg_device *d = b->runner->device;
+  pg_globals g;
+  pg_error e;
+  json_t *missing = json_array(), *names = json_pack("[s,s]", "kept", "other");
+  pg_module *module;
+  bool changed = true;
+  uint8_t byte = 9;
+  static const char variables[] = ".version 7.0\n.target sm_70\n.address_size 64\n"
+                                  ".global .u32 kept[3] = {1, 2, 3};\n.global .u64 other;\n";
+  digest_of_run(b, 0);
+  assert_int_equal(d->ops->load(d, variables, sizeof variables - 1, "v.ptx", &module, &e), PG_OK);
+  assert_int_equal(
+      pg_globals_keep(&g, d, b->runner->stream, &b->runner->digest, module, names, missing, &e),
+      PG_OK);
+  assert_int_equal(g.count, 2);
+  assert_int_equal(pg_globals_changed(&g, &changed, &e), PG_OK);
+  assert_false(changed);
+  assert_int_equal(d->ops->upload(d, g.list[0].copy + 11, &byte, 1, NULL, &e), PG_OK);
+  assert_int_equal(pg_globals_changed(&g, &changed, &e), PG_OK);
+  assert_true(changed);
+  pg_globals_free(&g);
+  d->ops->unload(d, module);
+  json_decref(missing);
+  json_decref(names);
+}
+
 static void what_is_asked_about_samples_is_checked(void **state) {
   bench *b = *state;
   static const char *cases[][2] = {
@@ -209,7 +238,7 @@ int main(void) {
       TEST(a_digest_is_that_of_the_judged_results), TEST(every_byte_counts),
       TEST(the_first_sample_that_differs_is_kept),  TEST(a_sample_that_was_chosen_is_kept),
       TEST(each_launch_of_a_batch_has_a_digest),    TEST(contents_may_come_late),
-      TEST(what_is_asked_about_samples_is_checked),
+      TEST(copies_of_variables_are_hashed),         TEST(what_is_asked_about_samples_is_checked),
   };
   return cmocka_run_group_tests_name("samples", tests, NULL, NULL);
 }
