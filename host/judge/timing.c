@@ -494,7 +494,7 @@ static pg_code need_all(timing *t, pg_error *error) {
   if (!t->late) return pg_fail(error, PG_MEMORY, "no memory for %zu samples", t->samples);
   pg_code code = need_scratch(r, error);
   if (r->info.gpu_clock) pg_clock_need(&r->clock, r->device);
-  if (pg_clock_runs(&r->clock) && (t->method == COLD || t->method == HOT))
+  if (pg_clock_runs(&r->clock) && t->method != GRAPH)
     t->starts = t->samples < STARTS_MOST ? t->samples : STARTS_MOST;
   if (!code) code = need_events(r, 2 * (t->spans * t->samples + t->starts), error);
   if (!code && t->known) code = pg_digest_need(&r->digest, r->device, t->samples * t->batch, error);

@@ -16,7 +16,7 @@ timing.TARGET = 0.0025 -- relative half width of the median's interval
 local MIN_SAMPLES, MAX_SAMPLES = 20, 20000
 -- Where samples are quick, so many at least: an interval of a few that is narrow by chance would
 -- end the timing.
-local STEADY, STEADY_S = 400, 0.05
+local STEADY, STEADY_S = 400, 0.1
 local SLICE_LEAST = 8 -- samples, as far as they are quick: the first after a pause is slower
 local FEWEST = 6 -- whatever the budget: order statistics of fewer give no 95% interval
 local DISCARDED_MOST = 100 -- then an arm without samples has no time
