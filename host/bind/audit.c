@@ -55,7 +55,7 @@ typedef struct context {
   lua_State *L;
   holder *held;
   const ptx_func *func;
-  int mnemonics, specials, calls, written, read, escaped, passed;
+  int mnemonics, sums, specials, calls, written, read, escaped, passed;
 } context;
 
 /* Where the instruction stands, as fields of the table on top. */
@@ -116,6 +116,9 @@ static void push_spelling(lua_State *L, const ptx_instr *i) {
 static void count_mnemonic(context *c, const ptx_instr *i) {
   push_spelling(c->L, i);
   count_under_key(c, c->mnemonics, i);
+  if (!flow_sums_halves(c->func, i, c->held->values)) return;
+  push_spelling(c->L, i);
+  count_under_key(c, c->sums, i);
 }
 
 static void count_specials(context *c, const ptx_operand *o, const ptx_instr *i) {
@@ -244,10 +247,11 @@ static void push_function(lua_State *L, holder *h, const ptx_func *func) {
   h->values = flow_values(func);
   h->reached = flow_reached(func);
   if (!h->values || !h->reached) out_of_memory(L);
-  lua_createtable(L, 0, 10);
+  lua_createtable(L, 0, 12);
   int top = lua_gettop(L);
   context c = {.L = L, .held = h, .func = func};
   c.mnemonics = new_field(L, top, "instructions");
+  c.sums = new_field(L, top, "sums");
   c.specials = new_field(L, top, "specials");
   c.calls = new_field(L, top, "calls");
   c.written = new_field(L, top, "written");
@@ -323,11 +327,12 @@ static void push_module(lua_State *L, holder *h) {
 
 /* core.ptx_facts(text, name) -> {version, target, variables = {name -> {space, bytes, initialised,
  * line, points_to = names}}, functions = {name -> {entry, line, returns, local_bytes, parameters =
- * names, instructions, specials, calls, written, read, escaped, passed = {spelling or name ->
+ * names, instructions, sums, specials, calls, written, read, escaped, passed = {spelling or name ->
  * {count, line, file, file_line}}, tests = list of {of, comparison, constant, value, skips, line,
  * file, file_line}, test_count}}}. `escaped` and `passed`: variables whose addresses are stored,
- * and given to functions. `value`: the expression that is compared, where it is known: {op, bits,
- * signed, name or constant or operands}. Instructions that control cannot come to are left out.
+ * and given to functions. `sums`: instructions that go on with a sum in f16. `value`: the
+ * expression that is compared, where it is known: {op, bits, signed, name or constant or operands}.
+ * Instructions that control cannot come to are left out.
  * "*": a call, or an address, of which it is not known where it goes. Raises "syntax" with a place,
  * "range" for text beyond limits, "out_of_memory". */
 static int core_ptx_facts(lua_State *L) {

@@ -74,6 +74,8 @@ bool flow_stores(const ptx_instr *instr);
 bool flow_fails(const ptx_instr *instr);
 /* The variable that a memory operand of the instruction addresses, FLOW_ANY, or NULL. */
 const char *flow_target(const ptx_instr *instr, const flow_value *values);
+/* Whether an instruction goes on with a sum in half precision. */
+bool flow_sums_halves(const ptx_func *func, const ptx_instr *instr, const flow_value *values);
 /* The variable whose address the instruction stores or passes on, so that others may follow it. */
 const char *flow_escape(const ptx_instr *instr, const flow_value *values);
 

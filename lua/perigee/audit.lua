@@ -133,13 +133,17 @@ local function forbidden(text, where, fact)
     findings = { { kind = "forbidden", text = text, where = where, fact = fact } } }
 end
 
--- PTX that a driver may well accept. What must have or lack facts has to be readable.
-local function unreadable(module, required, not_allowed)
+-- PTX that a driver may well accept. What must have or lack facts has to be readable; and of a
+-- stranger's kernel nobody would know whether it allocates, launches, or keeps lines in L2.
+local function unreadable(module, required, not_allowed, foreign)
   local text = "the audit cannot read this PTX: " .. module.unreadable
   local failure
   if #required + #not_allowed > 0 then
     failure = forbidden(text)
     failure.hint = "the task requires or forbids instructions, so it must be readable"
+  elseif foreign then
+    failure = { verdict = "unsupported", reason = text, findings = {},
+      hint = "what a candidate does must be readable: leave out the construct named" }
   end
   return { facts = {}, globals = module.globals,
     findings = { finding("unreadable", "suspicious", text) },
@@ -161,7 +165,9 @@ local function examine(arm)
   local required, not_allowed = task:facts_of("require", arm.p), task:facts_of("forbid", arm.p)
   arm.built.audit = arm.built.audit or facts.read(arm.ptx, arm.impl.shown)
   local module = arm.built.audit
-  if module.unreadable then return unreadable(module, required, not_allowed) end
+  if module.unreadable then 
+    return unreadable(module, required, not_allowed, arm.impl.foreign)
+  end
   local found, entries = facts.of(module, arm.kernel_names), 0
   for _, fn in pairs(module.functions) do entries = entries + (fn.entry and 1 or 0) end
   local wrong = facts.broken(found.facts, required, not_allowed)
@@ -189,7 +195,8 @@ end
 --- Audit the kernels that an arm's plan launches; `arm.audit` is {facts, globals, entries,
 -- launches, findings}. A plan that launches nothing says nothing.
 -- @tparam table arm of perigee.judge, its module loaded and its plan linked
--- @treturn nil|table the failure "forbidden" or, of kernels that allocate memory, "unsupported"
+-- @treturn nil|table the failure "forbidden", or "unsupported" for kernels that allocate memory and
+--   for candidates whose PTX cannot be read
 function audit.arm(arm)
   if #arm.kernel_names == 0 then return nil end
   local key = core.json_encode { arm.key, arm.kernel_names, arm.cell and arm.cell.name or "" }

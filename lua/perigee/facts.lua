@@ -54,12 +54,10 @@ local function arithmetic(...)
   end
 end
 
-local ADDS = { add = true, fma = true, sub = true, atom = true, red = true }
-
-local function adds_in_half(i)
+-- Sums of scalar instructions are found by core.ptx_facts: one addition is none.
+local function sums_in_half(i)
   if is_matrix(i) then return (matrix_types(i)) == "f16" end
-  return ADDS[i.op] and (i.has.f16 or i.has.f16x2)
-    and (i.has.add or (i.op ~= "atom" and i.op ~= "red"))
+  return (i.op == "atom" or i.op == "red") and i.has.add and (i.has.f16 or i.has.f16x2)
 end
 
 local function op(...)
@@ -110,7 +108,8 @@ facts.LIST = {
   { "mma_s8", "tensor cores, 8-bit integer factors", multiplies "s8" },
   { "mma_s4", "tensor cores, 4-bit integer factors", multiplies "s4" },
   { "mma_b1", "tensor cores, 1-bit factors", multiplies "b1" },
-  { "f16_accumulate", "adds in f16, by scalar instructions or tensor cores", adds_in_half },
+  { "f16_accumulate", "sums in f16, by tensor cores, atomics, or scalar additions in a row",
+    sums_in_half },
   { "dp4a", "dot products of four 8-bit integers", op "dp4a" },
   { "dp2a", "dot products of two 16-bit by 8-bit integers", op "dp2a" },
   { "f16_arithmetic", "scalar f16 arithmetic", arithmetic("f16", "f16x2") },
@@ -327,6 +326,7 @@ local function add_function(set, fn, variables)
   for text, at in pairs(fn.instructions) do
     for _, name in ipairs(set:classify(text)) do set:add(name, at, text) end
   end
+  for text, at in pairs(fn.sums) do set:add("f16_accumulate", at, text) end
   add_named(set, fn.specials, SPECIALS)
   add_named(set, fn.calls, CALLS)
   add_variables(set, fn, variables)
