@@ -41,7 +41,8 @@ local function median(record) return record.time and record.time.median_us end
 local function best_of(point)
   local best = point[1]
   for _, record in ipairs(point) do
-    if record.lang ~= "lua" and median(record) and (not median(best) or median(record) < median(best)) then best = record end
+    local us = record.lang ~= "lua" and median(record)
+    if us and (not median(best) or us < median(best)) then best = record end
   end
   return best
 end
@@ -125,7 +126,8 @@ end
 local function error_of(record)
   local worst
   for _, check in ipairs(record and record.checks or {}) do
-    local relative = tonumber((check.detail or ""):match "largest error [^ ]+ %(([^ ]+) relative%)")
+    local text = (check.detail or ""):match "largest error [^ ]+ %(([^ ]+) relative%)"
+    local relative = text and tonumber(text)
     worst = relative and math.max(worst or 0, relative) or worst
   end
   return worst and ("%.1e"):format(worst) or "-"

@@ -52,16 +52,29 @@ end
 
 local NO_GPU = "an expert calls a library on a GPU, which a simulator is not"
 
+-- A trusted runner for an arm that has none; it may still be opening.
+local function start(session, arm)
+  if arm.runner and not arm.runner.dead then return end
+  arm.runner = session.pool:take "trusted"
+end
+
+--- Start what the experts among these arms need, so that drivers open side by side.
+-- @tparam table session of perigee.judge
+-- @tparam table arms
+function experts.start(session, arms)
+  for _, arm in ipairs(arms) do
+    if experts.is(arm.impl) and not session.sim then start(session, arm) end
+  end
+end
+
 --- A live trusted runner for an arm.
 -- @tparam table session of perigee.judge
 -- @tparam table arm
 -- @treturn table|nil a failure
 function experts.load(session, arm)
   if session.sim then return { verdict = "environment", reason = NO_GPU, findings = {} } end
-  if not arm.runner or arm.runner.dead then
-    arm.runner = session.pool:take "trusted"
-    arm.runner:ready()
-  end
+  start(session, arm)
+  arm.runner:ready()
   arm.sandbox, arm.kernels, arm.ptx = arm.runner:sandbox(), {}, nil
   return nil
 end

@@ -133,6 +133,7 @@ end
 -- Compile for the arms; a wrong guess of the architecture is put right when the device is open.
 function Session:build(arms, meanwhile)
   self.pool:fill(without_runner(arms)) -- opens the driver while the compiler works
+  experts.start(self, arms)
   self.builds:compile(arms, meanwhile)
   local info = self:device()
   local arch = info.kind == "cuda" and compile.arch_of(info) or compile.DEFAULT_ARCH
