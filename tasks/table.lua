@@ -121,14 +121,12 @@ local function share(record)
   return efficiency and efficiency.of_limit and units.percent(efficiency.of_limit) or "-"
 end
 
--- The largest error against the reference in float64, relative to what was expected, of the
--- outputs that have one.
+-- The error against the reference in float64: the norm of what is off over that of what was
+-- expected.
 local function error_of(record)
   local worst
   for _, check in ipairs(record and record.checks or {}) do
-    local text = (check.detail or ""):match "largest error [^ ]+ %(([^ ]+) relative%)"
-    local relative = text and tonumber(text)
-    worst = relative and math.max(worst or 0, relative) or worst
+    worst = check.error and math.max(worst or 0, check.error) or worst
   end
   return worst and ("%.1e"):format(worst) or "-"
 end

@@ -83,15 +83,17 @@ local function explain(ctx, name, a, b, c, row, atol)
     cmp.bad, n), cmp.unwritten > 0)
 end
 
+-- What is wrong, or nil and the error of the whole.
 local function compare_all(ctx, name, want, c, atol)
   local cmp = pg.compare(want, c, { atol = atol, poison = ctx.poison })
-  if cmp.bad == 0 then return nil end
+  if cmp.bad == 0 then return nil, cmp.rms_rel end
   return failure(("%s; %d of %d elements wrong"):format(element(name, c.shape[2], cmp.mismatch[1]),
     cmp.bad, cmp.count), cmp.unwritten > 0)
 end
 
-local function checked(result, name, detail)
-  result.checks = { { name = name, ok = result.ok, detail = result.reason or detail } }
+local function checked(result, name, detail, error)
+  result.checks = { { name = name, ok = result.ok, detail = result.reason or detail,
+    error = error } }
   return result
 end
 
@@ -104,9 +106,10 @@ return function(ctx)
   local k, n = a.shape[2], c.shape[2]
   local scale = scales(a, b, c)
   local of_element = 4 * math.sqrt(options.ops or k) * UNIT[c.dtype]
-  local want = ctx.expected[name]
+  local want, error = ctx.expected[name], nil
   if want and c.count > 0 then
-    local wrong = compare_all(ctx, name, want, c, finite(of_element * scale:max()))
+    local wrong
+    wrong, error = compare_all(ctx, name, want, c, finite(of_element * scale:max()))
     if wrong then return checked(wrong, name) end
   end
   local vectors = math.tointeger(options.vectors or 2)
@@ -118,5 +121,5 @@ return function(ctx)
   end
   return checked({ ok = true }, name, ("c r = a (b r) for %d vectors of random signs, within %.2g "
     .. "of a row%s"):format(vectors, of_element * math.sqrt(n),
-    want and ("; all %d elements within %.2g"):format(c.count, of_element) or ""))
+    want and ("; all %d elements within %.2g"):format(c.count, of_element) or ""), error)
 end

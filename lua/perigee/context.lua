@@ -142,7 +142,8 @@ end
 -- @param what a name, or {name, want, got, poison} as Context:targets gives it
 -- @tparam[opt] table tolerance of pg.compare: rtol, atol, ulp, nan_equal, scale, overflow; and
 --   described (words for what was checked). Without one, elements must be equal.
--- @treturn table {name, ok, detail, verdict, reason, pattern, cmp = what pg.compare returned,
+-- @treturn table {name, ok, detail, verdict, reason, pattern, error = the norm of what is off over
+--   the norm of what was expected, where a tolerance was given, cmp = what pg.compare returned,
 --   elements = the first wrong ones {index, expected, got}}
 function Context:compare(what, tolerance)
   local one = type(what) == "table" and what or target(self, what)
@@ -165,7 +166,8 @@ function Context:compare(what, tolerance)
   local detail = tolerance and ("%d elements %s; largest error %.3g (%.3g relative)"):format(
     cmp.count, within(tolerance), cmp.max_abs, cmp.max_rel)
     or ("%d elements equal"):format(cmp.count)
-  return { name = one.name, ok = true, detail = detail, cmp = cmp }
+  return { name = one.name, ok = true, detail = detail, cmp = cmp,
+    error = tolerance and cmp.rms_rel or nil }
 end
 
 --- How many elements of an output were never written. Outputs held a pattern before the run; a few
@@ -201,7 +203,7 @@ function Context.result(_, checks, facts)
   local result = { ok = true, checks = {}, facts = facts }
   for i, check in ipairs(checks) do
     result.checks[i] = { name = check.name, ok = check.ok, detail = check.detail,
-      elements = check.elements }
+      error = check.error, elements = check.elements }
     if not check.ok and result.ok then
       result.ok, result.verdict, result.reason = false, check.verdict, check.reason
       result.pattern = check.pattern

@@ -123,7 +123,8 @@ local function check_result(result, name, task)
   -- A single check, of ctx:compare, pass or fail, is a result, too.
   if not result.detail or result.checks then return result end
   return { ok = result.ok, verdict = result.verdict, reason = result.reason, facts = result.facts,
-    checks = { { name = result.name, ok = result.ok, detail = result.detail } } }
+    checks = { { name = result.name, ok = result.ok, detail = result.detail,
+      error = result.error } } }
 end
 
 -- A task that only changes state: a state left as it was means that nothing was written.
