@@ -41,21 +41,43 @@ static pg_code take_error(lua_State *L, pg_error *error) {
 
 /* ---- prepare ---- */
 
-/* Arguments: whether the state is new, two texts of JSON. Results: a text of JSON, two functions,
- * of which the second may be nil. */
-static int prepare_protected(lua_State *L) {
-  if (lua_toboolean(L, 1)) {
+/* Arguments: the name of a function of perigee.trusted, and its own. Results: its three. A new
+ * state gets its libraries first. */
+static int call_protected(lua_State *L) {
+  int given = lua_gettop(L) - 1;
+  luaL_getsubtable(L, LUA_REGISTRYINDEX, LUA_LOADED_TABLE);
+  if (lua_getfield(L, -1, "perigee.core") == LUA_TNIL) {
     luaL_openlibs(L);
     pg_lua_provide(L);
   }
   lua_getglobal(L, "require");
   lua_pushliteral(L, "perigee.trusted");
   lua_call(L, 1, 1);
-  lua_getfield(L, -1, "prepare");
-  lua_pushvalue(L, 2);
-  lua_pushvalue(L, 3);
-  lua_call(L, 2, 3);
+  lua_getfield(L, -1, lua_tostring(L, 1));
+  for (int i = 1; i <= given; i++) lua_pushvalue(L, 1 + i);
+  lua_call(L, given, 3);
   return 3;
+}
+
+/* The state with call_protected and the name of a function on its stack; NULL without memory. */
+static lua_State *begin(pg_lua_expert *lua, const char *name) {
+  if (!lua->L) {
+    lua->L = luaL_newstate();
+    lua->call = lua->finish = LUA_NOREF;
+  }
+  if (!lua->L) return NULL;
+  lua_settop(lua->L, 0);
+  lua_pushcfunction(lua->L, call_protected);
+  lua_pushstring(lua->L, name);
+  return lua->L;
+}
+
+static void warm(void *state, const char *name) {
+  lua_State *L = begin(state, "warm");
+  if (!L) return;
+  lua_pushstring(L, name);
+  lua_pcall(L, 2, 0, 0);
+  lua_settop(L, 0);
 }
 
 static void push_json(lua_State *L, const json_t *json) {
@@ -74,21 +96,11 @@ static pg_code add_reply(lua_State *L, json_t *reply, pg_error *error) {
 static pg_code prepare(void *state, const json_t *request, const json_t *given, json_t *reply,
                        pg_error *error) {
   pg_lua_expert *lua = state;
-  bool is_new = !lua->L;
-  if (is_new) lua->L = luaL_newstate();
-  lua_State *L = lua->L;
+  lua_State *L = begin(lua, "prepare");
   if (!L) return pg_fail(error, PG_MEMORY, "no memory for the Lua state");
-  if (is_new) lua->call = lua->finish = LUA_NOREF;
-  lua_settop(L, 0);
-  lua_pushcfunction(L, prepare_protected);
-  lua_pushboolean(L, is_new);
   push_json(L, request);
   push_json(L, given);
-  if (lua_pcall(L, 3, 3, 0)) {
-    pg_code code = take_error(L, error);
-    if (is_new) pg_lua_expert_close(lua); /* it may not have come as far as its libraries */
-    return code;
-  }
+  if (lua_pcall(L, 3, 3, 0)) return take_error(L, error);
   luaL_unref(L, LUA_REGISTRYINDEX, lua->call);
   luaL_unref(L, LUA_REGISTRYINDEX, lua->finish);
   lua->finish = luaL_ref(L, LUA_REGISTRYINDEX); /* LUA_REFNIL of nil */
@@ -116,7 +128,8 @@ static pg_code finish(void *state, int set, pg_error *error) {
 }
 
 pg_expert pg_lua_expert_of(pg_lua_expert *lua) {
-  return (pg_expert){.state = lua, .prepare = prepare, .call = call, .finish = finish};
+  return (pg_expert){
+      .state = lua, .warm = warm, .prepare = prepare, .call = call, .finish = finish};
 }
 
 void pg_lua_expert_close(pg_lua_expert *lua) {

@@ -10,6 +10,9 @@
 
 typedef struct pg_expert {
   void *state;
+  /* Load ahead of need what takes long to load, by name; what goes wrong shows in "prepare". NULL:
+   * nothing takes long. */
+  void (*warm)(void *state, const char *name);
   /* Make ready what `request` names ("name", "source", "params", "buffers") for the buffers at
    * hand. `given` says where they are: {"device", "gpu", "memory", "stream": the driver's handle,
    * "sets":

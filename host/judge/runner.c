@@ -80,10 +80,11 @@ pg_code pg_runner_seed(const json_t *request, uint64_t *seed, pg_error *error) {
 /* ---- requests ---- */
 
 static pg_code op_open(pg_runner *r, const json_t *request, json_t *reply, pg_error *error) {
-  const char *spec = NULL;
+  const char *spec = NULL, *warm = NULL;
   double limit = 0;
   pg_code code = pg_req_string(request, "device", &spec, error);
   if (!code) code = pg_opt_number(request, "limit_s", 0, &limit, error);
+  if (!code) code = pg_opt_string(request, "warm", &warm, error);
   if (code) return code;
   close_device(r);
   code = r->open(spec, &r->device, error);
@@ -98,6 +99,7 @@ static pg_code op_open(pg_runner *r, const json_t *request, json_t *reply, pg_er
     return code;
   }
   r->device->ops->limit(r->device, limit);
+  if (warm && r->expert && r->expert->warm) r->expert->warm(r->expert->state, warm);
   json_object_set_new(reply, "info", pg_json_info(&r->info));
   return PG_OK;
 }

@@ -38,7 +38,8 @@ function experts.with_torch(declared)
   for key, value in pairs(impls) do all[key] = value end
   for _, mode in ipairs(MODES) do
     all[mode[1]] = { name = mode[1], "lua", TORCH, on_request = true, doc = mode[3],
-      with = { source = declared.torch, mode = mode[2], name = (declared.name or "?") } }
+      with = { source = declared.torch, mode = mode[2], name = declared.name,
+        warm = "perigee.lib.torch" } }
   end
   return all
 end
@@ -55,7 +56,7 @@ local NO_GPU = "an expert calls a library on a GPU, which a simulator is not"
 -- A trusted runner for an arm that has none; it may still be opening.
 local function start(session, arm)
   if arm.runner and not arm.runner.dead then return end
-  arm.runner = session.pool:take "trusted"
+  arm.runner = session.pool:take("trusted", arm.impl.with and arm.impl.with.warm)
 end
 
 --- Start what the experts among these arms need, so that drivers open side by side.
@@ -80,7 +81,7 @@ function experts.load(session, arm)
 end
 
 --- Prepare the library for the arm's case: handles, plans, workspace, all untimed. `arm.library`
--- is what it says of itself: {library, version}.
+-- is what it says of itself, {library, version, note}, and prepare_ms.
 -- @tparam table arm its buffers made
 -- @tparam table list buffers in the runner's order
 -- @treturn table|nil a failure; "environment" when this machine lacks the library
@@ -91,9 +92,11 @@ function experts.prepare(arm, list)
       bytes = buffer.bytes,
       shape = core.json_array(table.move(buffer.shape, 1, #buffer.shape, 1, {})) }
   end
+  local started = core.now()
   local said, failure = arm.runner:prepare { name = arm.impl.shown, source = arm.request.source,
     params = arm.case.p, buffers = buffers, options = arm.impl.with }
   if not said then return failure end
+  said.prepare_ms = 1e3 * (core.now() - started)
   arm.library = said
   return nil
 end

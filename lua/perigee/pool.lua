@@ -48,11 +48,12 @@ end
 
 --- A runner; it may still be opening.
 -- @tparam[opt] string role "trusted": one of its own, not among the spares
-function Pool:take(role)
+-- @tparam[opt] string warm module that it loads ahead of need
+function Pool:take(role, warm)
   drop_dead(self)
   reap(self)
   if role then
-    local one = runner.start(self.spec, self.how, role)
+    local one = runner.start(self.spec, self.how, role, warm)
     self.all[one] = true
     return one
   end

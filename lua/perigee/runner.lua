@@ -31,16 +31,18 @@ local unconfined = false -- whether this machine's driver starts only so
 -- @tparam string spec "cuda:0", "sim:check", "sim:check,seed=7", ...
 -- @tparam table how {timeout = seconds a kernel may run}
 -- @tparam[opt] string role "trusted" for one that calls libraries for a task's own expert
-function runner.start(spec, how, role)
-  local self = setmetatable({ spec = spec, timeout = how.timeout, sim = spec:match("^sim") ~= nil },
-    Runner)
+-- @tparam[opt] string warm module that a trusted one loads ahead of need
+function runner.start(spec, how, role, warm)
+  local self = setmetatable({ spec = spec, warm = warm, timeout = how.timeout,
+    sim = spec:match("^sim") ~= nil }, Runner)
   self:open(role or self.sim and "simulator" or unconfined and "unconfined" or "runner")
   return self
 end
 
 function Runner:open(role)
   self.worker = worker.start(role)
-  self.worker:post({ op = "open", device = self.spec, limit_s = self.timeout }, OPEN_S)
+  self.worker:post({ op = "open", device = self.spec, limit_s = self.timeout,
+    warm = self.warm }, OPEN_S)
 end
 
 -- What the runner answered to "open": the device's information, or nil and an error table.

@@ -68,6 +68,11 @@ local function prepare(request, given)
     said = { library = said.library, version = said.version, note = said.note } }
 end
 
+--- Load a module that takes long, ahead of need. @tparam string name of one that has `warm`
+function trusted.warm(name)
+  require(name).warm()
+end
+
 --- Called by the runner. @tparam string request JSON {name, source, params, buffers, options}
 -- @tparam string given JSON {device, gpu, stream, memory, sets = addresses}
 -- @treturn string JSON of what the library says of itself

@@ -36,7 +36,7 @@ static pg_code library_call(void *state, int set, pg_error *error) {
 static void an_expert_is_prepared_once_and_called_for_each_set(void **state) {
   bench *b = *state;
   library l = {0};
-  const pg_expert expert = {&l, library_prepare, library_call, NULL};
+  const pg_expert expert = {.state = &l, .prepare = library_prepare, .call = library_call};
   make_buffers(b, 2);
   bad(ask(b, "{'op':'prepare'}"), "unsupported", "runs no host code");
   pg_runner_trust(b->runner, &expert);
@@ -58,7 +58,7 @@ static void an_expert_is_prepared_once_and_called_for_each_set(void **state) {
 static void an_expert_without_its_library_is_not_ready(void **state) {
   bench *b = *state;
   library l = {0};
-  const pg_expert expert = {&l, library_prepare, library_call, NULL};
+  const pg_expert expert = {.state = &l, .prepare = library_prepare, .call = library_call};
   make_buffers(b, 1);
   pg_runner_trust(b->runner, &expert);
   good(ask(b, "{'op':'prepare'}"));

@@ -33,7 +33,7 @@ END
 
 out=$(on_shim run "$tasks" --impl naive,expert --device cuda:0 --budget 0.05 --json)
 check "an expert passes and is timed by the same clock" "$out" '*"impl":"expert"*"time":{*"median_us":*status 0'
-check "the record says who it was" "$out" '*"lang":"lua","library":{"library":"driver","version":"13000"}*"trusted":true*'
+check "the record says who it was" "$out" '*"lang":"lua","library":{"library":"driver","prepare_ms":*,"version":"13000"}*"trusted":true*'
 check "it was compared with the plain kernel" "$out" '*"speedup":{"naive":*'
 out=$(on_shim run "$tasks" --device cuda:0 --budget 0.05)
 check "an element left out" "$out" "*short *unwritten_output*1 of 1000 elements never written*"
@@ -57,7 +57,7 @@ export PERIGEE_PYTHON=$folder/python
 export PYTHONDONTWRITEBYTECODE=1
 out=$(on_shim run "$tasks" --impl naive,torch,torch-compile,torch-overhead,torch-graph --device cuda:0 --budget 0.05 --json)
 for mode in torch torch-compile torch-overhead torch-graph; do
-  check "$mode" "$(grep "\"impl\":\"$mode\"" <<<"$out")" '*"library":{"library":"PyTorch","note":"*: return a * x","version":"stand-in"}*"verdict":"passed"*'
+  check "$mode" "$(grep "\"impl\":\"$mode\"" <<<"$out")" '*"library":{"library":"PyTorch","note":"*: return a * x","prepare_ms":*,"version":"stand-in"}*"verdict":"passed"*'
 done
 check "it runs on the runner's stream, in each of its modes" \
   "$(LD_LIBRARY_PATH=$PWD/$shim PYTHONPATH=$standin python3 tests/experts/modes.py lua/perigee/lib/torch_arm.py 2>&1)" \

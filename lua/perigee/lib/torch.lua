@@ -25,6 +25,11 @@ local function started()
   return interpreter
 end
 
+--- Import PyTorch ahead of need.
+function torch.warm()
+  started().run "try:\n  import torch\nexcept ImportError:\n  pass"
+end
+
 local function answer(room)
   return core.json_decode(ffi.string(room))
 end
