@@ -30,6 +30,7 @@ static void close_device(pg_runner *r) {
   pg_globals_free(&r->globals);
   pg_clock_free(&r->clock);
   pg_digest_free(&r->digest);
+  pg_changed_free(&r->changed);
   if (r->module) r->device->ops->unload(r->device, r->module);
   if (r->stream) r->device->ops->stream_free(r->device, r->stream);
   r->device->ops->close(r->device);
@@ -49,6 +50,7 @@ void pg_runner_free(pg_runner *runner) {
 void pg_runner_share(pg_runner *runner, void *memory, size_t bytes) {
   runner->shared = memory;
   runner->shared_bytes = memory ? bytes : 0;
+  runner->shared_fresh = true;
 }
 
 void pg_runner_trust(pg_runner *runner, const pg_expert *expert) {
@@ -175,6 +177,8 @@ static pg_code op_buffers(pg_runner *r, const json_t *request, json_t *reply, pg
   pg_runner_drop_timing(r);
   pg_buffers_free(&r->buffers);
   r->prepared = false;
+  pg_changed_reset(&r->changed, r->shared_fresh);
+  r->shared_fresh = false;
   pg_digest *hasher = NULL;
   pg_code code = need_hasher(r, &hasher, error);
   if (code) return code;
@@ -356,9 +360,11 @@ static pg_code op_read(pg_runner *r, const json_t *request, json_t *reply, pg_er
   (void)reply;
   pg_code code = pg_req_integer(request, "set", 0, r->buffers.set_count - 1, &set, error);
   if (!code) code = pg_req_list(request, "buffers", PG_BUFFER_MAX, &list, error);
+  if (!code && r->info.gpu_clock) pg_changed_need(&r->changed, r->device);
   for (size_t i = 0; !code && i < json_array_size(list); i++) {
     code = parse_read(r, json_array_get(list, i), &index, &at, error);
-    if (!code) code = pg_buffers_read(&r->buffers, (int)index, (int)set, r->shared + at, error);
+    if (!code)
+      code = pg_changed_read(&r->changed, &r->buffers, (int)index, (int)set, r->shared + at, error);
     if (code) pg_where(error, "buffers[%zu]", i);
   }
   return code;

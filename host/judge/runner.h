@@ -7,6 +7,7 @@
 #include <jansson.h>
 
 #include "buffers.h"
+#include "changed.h"
 #include "clock.h"
 #include "expert.h"
 #include "globals.h"
@@ -27,15 +28,17 @@ typedef struct pg_runner {
   pg_buffers buffers;
   uint8_t *shared; /* borrowed */
   size_t shared_bytes;
-  pg_ptr scratch; /* memory whose writing flushes the L2 cache */
+  bool shared_fresh; /* no buffers were made over it yet */
+  pg_ptr scratch;    /* memory whose writing flushes the L2 cache */
   size_t scratch_bytes;
   pg_event **events; /* start and stop of each sample, made as needed */
   size_t event_count;
   bool armed;  /* red zones hold canaries that nobody has compared yet */
   size_t lead; /* times 10 us before a sample, so that the host is ahead of the device */
   pg_clock clock;
-  const pg_expert *expert;   /* borrowed; NULL but in a trusted runner */
-  bool prepared;             /* for the buffers at hand */
+  const pg_expert *expert; /* borrowed; NULL but in a trusted runner */
+  bool prepared;           /* for the buffers at hand */
+  pg_changed changed;
   pg_fault fault;            /* of the request being handled */
   char broken[PG_WHERE_MAX]; /* why the device answers no more; empty while it does */
 } pg_runner;
@@ -43,7 +46,7 @@ typedef struct pg_runner {
 /* open: pg_device_open, or a test's own. NULL without memory. */
 pg_runner *pg_runner_new(pg_open_fn *open);
 void pg_runner_free(pg_runner *runner); /* NULL is allowed */
-/* Memory for initial contents and results; NULL, 0 takes it away. */
+/* Memory for initial contents and results, new and zero; NULL, 0 takes it away. */
 void pg_runner_share(pg_runner *runner, void *memory, size_t bytes);
 /* Let plans call this host code of a task; it must outlive the runner. */
 void pg_runner_trust(pg_runner *runner, const pg_expert *expert);
