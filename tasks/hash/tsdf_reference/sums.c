@@ -110,13 +110,16 @@ static void merge(tally *into, const tally *from) {
 static void judge_blocks(tally *all, const tsdf_model *model, const tsdf_volume *volume,
                          const int32_t *places, double cap) {
 #ifdef _OPENMP
-#pragma omp parallel for schedule(dynamic, 16)
+#pragma omp parallel
 #endif
-  for (uint32_t block = 0; block < model->map.count; ++block) {
-    if (places[block] < 0) continue;
-    tally own;
+  {
+    tally own; /* of a thread */
     memset(&own, 0, sizeof own);
-    judge_block(&own, model, volume, block, places[block], cap);
+#ifdef _OPENMP
+#pragma omp for schedule(dynamic, 16)
+#endif
+    for (uint32_t block = 0; block < model->map.count; ++block)
+      if (places[block] >= 0) judge_block(&own, model, volume, block, places[block], cap);
 #ifdef _OPENMP
 #pragma omp critical
 #endif
