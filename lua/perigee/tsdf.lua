@@ -154,7 +154,7 @@ end
 
 --- Published: 8 volumes between one pair of events. Else cold caches.
 function tsdf.time(p)
-  if p.compat == "published" then return { method = "batch", batch = 8 } end
+  if p.compat == "published" then return { method = "batch", batch = 8, distinct = true } end
   return { method = "cold" }
 end
 
