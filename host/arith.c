@@ -1,8 +1,9 @@
 /* Arithmetic of whole arrays, a block of elements at a time so that the conversions stay in the
  * cache. */
 #include "arith.h"
+#include "parallel.h"
 
-enum { BLOCK = 512 };
+enum { BLOCK = 512, PART = 1 << 16 };
 
 static void load_block(double *to, pg_operand from, size_t first, size_t count) {
   if (!from.array) {
@@ -50,18 +51,31 @@ static pg_code check(const pg_array *out, pg_operand operand, pg_error *error) {
   return pg_fail(error, PG_INVALID, "arrays of %zu and %zu elements", a->count, out->count);
 }
 
-pg_code pg_arith(pg_array *out, pg_arith_op op, pg_operand a, pg_operand b, pg_error *error) {
+typedef struct job {
+  pg_array *out;
+  pg_arith_op op;
+  pg_operand a, b;
+} job;
+
+static void part_of(void *context, size_t part) {
+  const job *j = context;
   double left[BLOCK], right[BLOCK];
+  size_t first = part * PART, end = first + PART < j->out->count ? first + PART : j->out->count;
+  for (; first < end; first += BLOCK) {
+    size_t count = end - first < BLOCK ? end - first : BLOCK;
+    load_block(left, j->a, first, count);
+    load_block(right, j->b, first, count);
+    apply(j->op, (double *)j->out->data + first, left, right, count);
+  }
+}
+
+pg_code pg_arith(pg_array *out, pg_arith_op op, pg_operand a, pg_operand b, pg_error *error) {
   if (out->dtype.scalar != PG_F64)
     return pg_fail(error, PG_INVALID, "the result is f64, not %s", out->dtype.name);
   pg_code code = check(out, a, error);
   if (!code) code = check(out, b, error);
   if (code) return code;
-  for (size_t first = 0; first < out->count; first += BLOCK) {
-    size_t count = out->count - first < BLOCK ? out->count - first : BLOCK;
-    load_block(left, a, first, count);
-    load_block(right, b, first, count);
-    apply(op, (double *)out->data + first, left, right, count);
-  }
+  job j = {out, op, a, b};
+  pg_parallel((out->count + PART - 1) / PART, part_of, &j);
   return PG_OK;
 }

@@ -5,9 +5,10 @@
 #include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
+#include <string.h>
 #include <unistd.h>
 
-enum { MAX_THREADS = 16 };
+enum { MAX_THREADS = 16, COPY_PART = 4 << 20 };
 
 typedef struct loop {
   pg_body *body;
@@ -38,4 +39,21 @@ void pg_parallel(size_t parts, pg_body *body, void *context) {
   while (started + 1 < wanted && pthread_create(&threads[started], NULL, run, &l) == 0) started++;
   run(&l);
   while (started > 0) pthread_join(threads[--started], NULL);
+}
+
+typedef struct copy {
+  char *to;
+  const char *from;
+  size_t bytes;
+} copy;
+
+static void copy_part(void *context, size_t part) {
+  const copy *c = context;
+  size_t first = part * COPY_PART, left = c->bytes - first;
+  memcpy(c->to + first, c->from + first, left < COPY_PART ? left : COPY_PART);
+}
+
+void pg_copy(void *to, const void *from, size_t bytes) {
+  copy c = {to, from, bytes};
+  if (bytes) pg_parallel((bytes + COPY_PART - 1) / COPY_PART, copy_part, &c);
 }

@@ -11,6 +11,9 @@ typedef void pg_body(void *context, size_t part);
  * returns when all have ended. Where threads cannot be had, the caller's does the work. */
 void pg_parallel(size_t parts, pg_body *body, void *context);
 
+/* memcpy; large ones on many cores. */
+void pg_copy(void *to, const void *from, size_t bytes);
+
 int pg_cores(void); /* cores this process may use, at least 1 */
 
 #endif

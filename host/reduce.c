@@ -1,11 +1,13 @@
 /* Whole-array operations: conversion, transposition, sum, extremes, equality of bits.
  * Elements pass through binary64 or int64 a chunk at a time. */
 #include "array.h"
+#include "parallel.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
-enum { CHUNK = 512 };
+enum { CHUNK = 512, PART = 1 << 16 };
 
 static size_t chunk_at(const pg_array *array, size_t first) {
   return array->count - first < CHUNK ? array->count - first : CHUNK;
@@ -49,6 +51,23 @@ static void convert_chunk(pg_scalar from, const void *source, pg_scalar to, void
   }
 }
 
+typedef struct conversion {
+  const pg_array *from;
+  pg_array *to;
+} conversion;
+
+static size_t part_end(const pg_array *array, size_t part) {
+  size_t end = (part + 1) * PART;
+  return end < array->count ? end : array->count;
+}
+
+static void convert_part(void *context, size_t part) {
+  const conversion *c = context;
+  for (size_t first = part * PART; first < part_end(c->from, part); first += CHUNK)
+    convert_chunk(c->from->dtype.scalar, element(c->from, first), c->to->dtype.scalar,
+                  element(c->to, first), chunk_at(c->from, first));
+}
+
 pg_code pg_array_convert(const pg_array *from, pg_array *to, pg_error *error) {
   pg_code code = need_scalar(from, "a conversion", error);
   if (!code) code = need_scalar(to, "a conversion", error);
@@ -56,9 +75,8 @@ pg_code pg_array_convert(const pg_array *from, pg_array *to, pg_error *error) {
   if (from->count != to->count)
     return pg_fail(error, PG_INVALID, "cannot convert %zu elements into %zu", from->count,
                    to->count);
-  for (size_t first = 0; first < from->count; first += CHUNK)
-    convert_chunk(from->dtype.scalar, element(from, first), to->dtype.scalar, element(to, first),
-                  chunk_at(from, first));
+  conversion c = {from, to};
+  pg_parallel((from->count + PART - 1) / PART, convert_part, &c);
   return PG_OK;
 }
 
@@ -106,16 +124,44 @@ static void add(neumaier *n, double value) {
   n->sum = sum;
 }
 
-static void reduce_chunk(const double *values, size_t count, size_t first, pg_reduction *out) {
-  for (size_t i = 0; i < count; i++) {
-    double v = values[i];
-    /* The first NaN wins: no comparison with it holds, and it is never replaced. */
-    if (v < out->min || (v != v && out->min == out->min)) out->min = v, out->min_index = first + i;
-    if (v > out->max || (v != v && out->max == out->max)) out->max = v, out->max_index = first + i;
-  }
+/* The first NaN wins: no comparison with it holds, and it is never replaced. */
+static void take_least(pg_reduction *out, double v, size_t index) {
+  if (v < out->min || (v != v && out->min == out->min)) out->min = v, out->min_index = index;
 }
 
-/* Like reduce_chunk for integers that binary64 cannot tell apart. */
+static void take_largest(pg_reduction *out, double v, size_t index) {
+  if (v > out->max || (v != v && out->max == out->max)) out->max = v, out->max_index = index;
+}
+
+/* Of one part, whose size no number of threads changes: so neither is the sum. */
+typedef struct partial {
+  pg_reduction extremes;
+  neumaier sum;
+  double plain;
+} partial;
+
+typedef struct reduction {
+  const pg_array *array;
+  partial *parts;
+} reduction;
+
+static void reduce_part(void *context, size_t part) {
+  const reduction *r = context;
+  partial p = {.extremes = {.min = INFINITY, .max = -INFINITY}};
+  for (size_t first = part * PART; first < part_end(r->array, part); first += CHUNK) {
+    double values[CHUNK];
+    size_t count = chunk_at(r->array, first);
+    pg_load_f64s(r->array->dtype.scalar, element(r->array, first), count, values);
+    for (size_t i = 0; i < count; i++) {
+      add(&p.sum, values[i]), p.plain += values[i];
+      take_least(&p.extremes, values[i], first + i);
+      take_largest(&p.extremes, values[i], first + i);
+    }
+  }
+  r->parts[part] = p;
+}
+
+/* Like the above for integers that binary64 cannot tell apart. */
 static void reduce_wide(const pg_array *array, pg_reduction *out) {
   pg_scalar scalar = array->dtype.scalar;
   uint64_t flip = scalar == PG_I64 ? UINT64_C(1) << 63 : 0; /* signed order as unsigned order */
@@ -135,13 +181,17 @@ pg_code pg_array_reduce(const pg_array *array, pg_reduction *out, pg_error *erro
   *out = (pg_reduction){.min = INFINITY, .max = -INFINITY};
   neumaier n = {0, 0};
   double plain = 0;
-  for (size_t first = 0; first < array->count; first += CHUNK) {
-    double values[CHUNK];
-    size_t count = chunk_at(array, first);
-    pg_load_f64s(array->dtype.scalar, element(array, first), count, values);
-    for (size_t i = 0; i < count; i++) add(&n, values[i]), plain += values[i];
-    reduce_chunk(values, count, first, out);
+  size_t parts = (array->count + PART - 1) / PART;
+  reduction r = {array, calloc(parts + 1, sizeof *r.parts)};
+  if (!r.parts) return pg_fail(error, PG_MEMORY, "no memory for %zu parts", parts);
+  pg_parallel(parts, reduce_part, &r);
+  for (size_t i = 0; i < parts; i++) {
+    const partial *p = &r.parts[i];
+    add(&n, p->sum.sum), n.lost += p->sum.lost, plain += p->plain;
+    take_least(out, p->extremes.min, p->extremes.min_index);
+    take_largest(out, p->extremes.max, p->extremes.max_index);
   }
+  free(r.parts);
   bool wide = array->dtype.scalar == PG_I64 || array->dtype.scalar == PG_U64;
   if (wide && array->count) reduce_wide(array, out);
   /* With infinities or overflow the kept-aside error is NaN; the plain sum is right then. */

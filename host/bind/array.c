@@ -2,6 +2,7 @@
  * The userdata holds a pg_array; a view keeps what it looks at alive as its user value. */
 #include "bind.h"
 #include "value.h"
+#include "../parallel.h"
 
 #include <limits.h>
 #include <stdio.h>
@@ -299,7 +300,11 @@ static int array_copy_from(lua_State *L) {
             to->count, to->dtype.name);
     return pg_lua_raise(L, &error);
   }
-  if (to->bytes) memmove(to->data, from->data, to->bytes); /* views may overlap */
+  const char *target = to->data, *source = from->data;
+  if (target + to->bytes <= source || source + to->bytes <= target)
+    pg_copy(to->data, from->data, to->bytes);
+  else
+    memmove(to->data, from->data, to->bytes); /* views may overlap */
   lua_settop(L, 1);
   return 1;
 }

@@ -2,6 +2,7 @@
  * Each is one loop in C; only totable makes a Lua value an element. */
 #include "bind.h"
 #include "value.h"
+#include "../parallel.h"
 #include "../hash.h"
 
 #include <limits.h>
@@ -12,7 +13,7 @@
 static int array_copy(lua_State *L) {
   const pg_array *array = pg_lua_check_array(L, 1, -1);
   const pg_array *copy = pg_lua_new_array(L, &array->dtype, array->ndim, array->shape);
-  if (array->bytes) memcpy(copy->data, array->data, array->bytes);
+  pg_copy(copy->data, array->data, array->bytes);
   return 1;
 }
 
