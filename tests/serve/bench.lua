@@ -1,5 +1,5 @@
 -- How long each tool of `perigee serve` takes, and how many candidates are judged in a minute:
--- perigee tests/serve/bench.lua [DEVICE [ROUNDS]]. The candidates are the plain implementations of
+-- perigee tests/serve/bench.lua [DEVICE [ROUNDS [TASK...]]]. The candidates are the plain implementations of
 -- several tasks, sent as an agent would. Then a candidate that hangs is cancelled.
 local core = require "perigee.core"
 local columns = require "perigee.columns"
@@ -17,6 +17,8 @@ extern "C" __global__ void saxpy(const float* x, const float* y, float* z, float
 ]]
 
 local device, rounds = arg[1] or "auto", math.tointeger(tonumber(arg[2])) or 3
+if arg[3] then TASKS = table.move(arg, 3, #arg, 1, {}) end
+io.stdout:setvbuf "line"
 local folder = files.temporary()
 local client = peer.new(core.start("serve", "--device", device, "--db", folder .. "/db"))
 local took, order = {}, {}
@@ -65,6 +67,7 @@ local function tool(name, arguments)
     return {}
   end
   note(name, seconds)
+  io.stderr:write(("%-14s %-16s %6.0f ms\n"):format(name, arguments.task or "", 1e3 * seconds))
   return result.structuredContent
 end
 
