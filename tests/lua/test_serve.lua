@@ -318,6 +318,8 @@ function TestServer:test_files_may_not_leave_their_folder()
     local said = client:refused("check", { task = "vector/saxpy", files = { [name] = "x" } })
     lu.assertStrMatches(said, ".*no name of a file.*")
   end
+  lu.assertStrContains(client:refused("check", { task = "vector/saxpy",
+    files = { ["a.txt"] = "x" } }), "cannot tell the language of 'a.txt'")
 end
 
 function TestServer:test_garbage_and_huge_messages_are_answered_and_it_goes_on()
@@ -400,6 +402,8 @@ function TestTools:test_tasks_are_found_and_described()
   lu.assertStrContains(one.reference.source, "__global__")
   lu.assertStrContains(said, one.skeleton:match "[^\n]+")
   lu.assertTrue(#said < 8000)
+  one = client:tool("describe_task", { task = "hash/find", reference = "naive" })
+  lu.assertStrContains(one.reference.files["hash.cuh"], "__device__")
   lu.assertEquals(client:tool("describe_task", { task = "vector/saxpy",
     detail = true }).detail.name, "vector/saxpy")
   lu.assertStrContains(client:refused("describe_task", { task = "vector/saxpy",
@@ -542,11 +546,11 @@ function TestEnds:test_a_judge_that_dies_is_an_error_and_the_next_call_gets_anot
 end
 
 function TestEnds:test_a_call_that_takes_too_long_is_ended_with_an_error()
-  local client <close> = serve("--limit", "0.8", "--db", folder .. "/limit.db"):open()
+  local client <close> = serve("--limit", "5", "--db", folder .. "/limit.db"):open()
   hang(client)
   local answer
   repeat answer = client:next() until answer.id
-  lu.assertStrContains(answer.result.content[1].text, "longer than 0.8 s")
+  lu.assertStrContains(answer.result.content[1].text, "longer than 5 s")
   lu.assertEquals(client:ask("ping"), {})
 end
 

@@ -1,6 +1,7 @@
 -- How long each tool of `perigee serve` takes, and how many candidates are judged in a minute:
--- perigee tests/serve/bench.lua [DEVICE [ROUNDS [TASK...]]]. The candidates are the plain implementations of
--- several tasks, sent as an agent would. Then a candidate that hangs is cancelled.
+-- perigee tests/serve/bench.lua [DEVICE [ROUNDS [TASK...]]]. The candidates are the plain
+-- implementations of several tasks, sent as an agent would. Then a candidate that hangs is
+-- cancelled.
 local core = require "perigee.core"
 local columns = require "perigee.columns"
 local files = require "perigee.files"

@@ -6,8 +6,9 @@ local catalogue = require "perigee.catalogue"
 local errors = require "perigee.errors"
 local describe = require "perigee.describe"
 local describe_text = require "perigee.describe_text"
-local files = require "perigee.files"
 local impl = require "perigee.impl"
+local params = require "perigee.params"
+local sources = require "perigee.sources"
 local suggest = require "perigee.suggest"
 
 local tools = {}
@@ -98,7 +99,20 @@ local function reference(task, name)
       task.name), "the skeleton is a file to start from")
   end
   local one = impl.resolve(task, task:select_impls({ name })[1])
-  return { name = one.name, language = one.lang, source = one.source or files.read(one.path) }
+  local bundle, beside = sources.of(one), nil
+  for i = 2, #bundle do
+    beside = beside or {}
+    beside[bundle[i].name] = bundle[i].text
+  end
+  return { name = one.name, language = one.lang, source = bundle[1].text, files = beside }
+end
+
+local function reference_text(one)
+  local parts = { ("%s (%s):\n%s"):format(one.name, one.language, one.source) }
+  for _, name in ipairs(params.names(one.files or {})) do
+    parts[#parts + 1] = ("%s:\n%s"):format(name, one.files[name])
+  end
+  return table.concat(parts, "\n\n")
 end
 
 --- The description of a task in words, and as a table.
@@ -118,8 +132,7 @@ function tools.describe_task(given)
   text = text .. "\n\nImplementations that come with it: " .. table.concat(task:impl_names(), ", ")
   if given.reference then
     answer.reference = reference(task, given.reference)
-    text = ("%s\n\n%s (%s):\n%s"):format(text, answer.reference.name, answer.reference.language,
-      answer.reference.source)
+    text = text .. "\n\n" .. reference_text(answer.reference)
   end
   return answer, text
 end

@@ -4,6 +4,7 @@
 
 local core = require "perigee.core"
 local errors = require "perigee.errors"
+local files = require "perigee.files"
 local peer = require "perigee.serve.peer"
 local tools = require "perigee.serve.tools"
 
@@ -21,12 +22,17 @@ local function deliver(server, value)
   return heard
 end
 
-local function tool_error(e)
+-- Paths of the call's folder say nothing to whoever sent the files.
+local function tool_error(e, folder)
   local text = e.message
   if e.where and e.where ~= "" and not text:find(e.where, 1, true) then
     text = ("%s (%s)"):format(text, e.where)
   end
   if e.hint and e.hint ~= "" then text = text .. "\n" .. e.hint end
+  if folder then
+    local pattern = files.join(folder, "candidate"):gsub("%p", "%%%0")
+    text = text:gsub(pattern .. "/?", "")
+  end
   return { isError = true, content = core.json_array { { type = "text", text = text } } }
 end
 
@@ -41,7 +47,7 @@ local function call_tool(request, progress)
   end)
   if not ok then
     if answer.code == "internal" then io.stderr:write(errors.text(answer), "\n") end
-    return { result = tool_error(answer) }
+    return { result = tool_error(answer, request.folder) }
   end
   return { result = { structuredContent = answer.structured,
     content = core.json_array { { type = "text", text = answer.text } } } }
