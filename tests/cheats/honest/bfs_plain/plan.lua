@@ -7,7 +7,8 @@ return {
   kernel = "level",
   scratch = { control = { dtype = "i32", n = 2 }, done = { dtype = "i32", n = 1 } },
   launch = {
-    { kernel = "begin", grid = "ceil_div(n, 256)", block = 256, args = { "depth", "control", "n" } },
+    { kernel = "begin", grid = "ceil_div(n, 256)", block = 256,
+      args = { "depth", "control", "n" } },
     {
       repeat_until = "done", max = "n",
       steps = {
