@@ -4,6 +4,7 @@
 --     perigee kernels/tsdf/irregularity.lua                       all cells, three passes
 --     perigee kernels/tsdf/irregularity.lua --cell base,r-2.0 --passes 1
 --     perigee kernels/tsdf/irregularity.lua --published           as published, beside the figures
+--     perigee kernels/tsdf/irregularity.lua --eight               the same, eight volumes at once
 --     perigee kernels/tsdf/irregularity.lua --count               counters on sim:profile, no times
 --     perigee kernels/tsdf/irregularity.lua --causes [--ncu]      the split into causes
 --     perigee kernels/tsdf/irregularity.lua --data                other data, and the controls
@@ -28,6 +29,7 @@ parser:option("--budget", "seconds for all of it, about"):argname("S"):convert(t
 parser:flag("--estimate", "only say how long it takes on a GPU")
 parser:flag("--controls", "the regular controls, too")
 parser:flag("--published", "weights, colours, cap and timing as published")
+parser:flag("--eight", "as published, but all eight volumes in one launch")
 parser:flag("--count", "counters on sim:profile in place of times")
 parser:flag("--causes", "leave one cause after the other out")
 parser:flag("--data", "arms on data that leaves causes out, beside their regular control")
@@ -95,5 +97,6 @@ local function run_suite()
 end
 
 if options.causes then return require("perigee.irregularity.split").run(options) end
+if options.eight then return require("perigee.irregularity.eight").run(options) end
 if options.data then return require("perigee.irregularity.data").run(options) end
 return run_suite()

@@ -137,6 +137,16 @@ function TestSuite.test_tables_and_charts_of_what_is_known()
     .. "0.5 NaN NaN NaN\n0.95 NaN NaN 42\n")
 end
 
+-- The kernels of eight volumes check themselves: each volume has the blocks that judged arms find.
+function TestSuite.test_eight_volumes_at_once()
+  local text, status = suite "--eight --device sim --cell pts-20k,base"
+  lu.assertEquals({ status, text }, { 0, text })
+  for _, row in ipairs { "allocate  base     cuda-no-wait", "update    base     cuda",
+    "allocate  pts-20k  cuda" } do
+    lu.assertStrContains(text, row)
+  end
+end
+
 function TestSuite.test_bad_options_are_refused()
   local text, status = suite "--stage nowhere"
   lu.assertEquals(status, 2)

@@ -215,11 +215,14 @@ function Rig:close()
 end
 Rig.__close = Rig.close
 
---- The module of the variants. @param dev a device that pg.device opened
-function ablations.module(dev)
-  local source = core.home .. "/kernels/tsdf/causes"
+--- The module of a source of kernels/tsdf: of the variants, without a name.
+-- @param dev a device that pg.device opened
+-- @tparam[opt="causes"] string name without `.cu`
+function ablations.module(dev, name)
+  name = name or "causes"
+  local source = core.home .. "/kernels/tsdf/" .. name
   if dev:info().kind == "cuda" then return dev:compile { file = source .. ".cu" } end
-  return dev:load(core.read_file(source .. ".ptx"), "causes.cu")
+  return dev:load(core.read_file(source .. ".ptx"), name .. ".cu")
 end
 
 return ablations
