@@ -24,6 +24,7 @@ extern "C" __global__ void solve_begin(const float* a, const float* b, float* w,
   w[(size_t)row * stride + column] = value;
 }
 
+// Rows in registers and in memory that is aligned to 16 bytes.
 __device__ inline void load_row(float (&v)[PANEL], const float* from) {
 #pragma unroll
   for (int c = 0; c < PANEL; c += 4) {
@@ -38,11 +39,31 @@ __device__ inline void store_row(float* to, const float (&v)[PANEL]) {
     *reinterpret_cast<float4*>(to + c) = make_float4(v[c], v[c + 1], v[c + 2], v[c + 3]);
 }
 
+struct Row {
+  float4 v[PANEL / 4];
+  int from;  // where it was at the start
+
+  __device__ void put(const float (&row)[PANEL], int row_from) {
+#pragma unroll
+    for (int c = 0; c < PANEL; c += 4)
+      v[c / 4] = make_float4(row[c], row[c + 1], row[c + 2], row[c + 3]);
+    from = row_from;
+  }
+
+  __device__ void get(float (&row)[PANEL], int& row_from) const {
+#pragma unroll
+    for (int c = 0; c < PANEL; c += 4) {
+      float4 four = v[c / 4];
+      row[c] = four.x, row[c + 1] = four.y, row[c + 2] = four.z, row[c + 3] = four.w;
+    }
+    row_from = from;
+  }
+};
+
 struct Pivots {
+  Row pivot, top;        // rows that change places
   unsigned size[WARPS];  // of the largest element of each warp, as bits
-  int row[WARPS];
-  float pivot[PANEL], top[PANEL];  // rows that change places
-  int pivot_from, top_from, moved;
+  int row[WARPS], moved;
 };
 
 // The row of the largest element of the block, with what each thread has found.
@@ -60,15 +81,94 @@ __device__ inline int largest_row(Pivots& shared, unsigned size, int row) {
   return shared.row[__ffs(__ballot_sync(~0u, size == top)) - 1];
 }
 
-__device__ inline void put(float (&to)[PANEL], int& to_from, const float (&v)[PANEL], int from) {
+// Column `j` of the panel, which is v[.][R] now: the largest element below comes to row j, and all
+// rows below lose their part of that row, in the `fours` groups of four columns that are left.
+template <int ROWS, int R>
+__device__ inline void eliminate(float (&v)[ROWS][PANEL], int (&from)[ROWS], Pivots& shared, int j,
+                                 int fours) {
+  unsigned best = 0;
+  int best_row = j, t = threadIdx.x;
 #pragma unroll
-  for (int c = 0; c < PANEL; c++) to[c] = v[c];
-  to_from = from;
+  for (int i = 0; i < ROWS; i++) {
+    unsigned bits = __float_as_uint(v[i][R]) & 0x7fffffffu;
+    if ((i > 0 || t >= j) && bits >= best) best = bits, best_row = t + i * THREADS;
+  }
+  int pivot = largest_row(shared, best, best_row);
+#pragma unroll
+  for (int i = 0; i < ROWS; i++)
+    if (t + i * THREADS == pivot) shared.pivot.put(v[i], from[i]);
+  if (t == j) shared.top.put(v[0], from[0]);
+  __syncthreads();
+#pragma unroll
+  for (int i = 0; i < ROWS; i++)
+    if (t + i * THREADS == pivot) shared.top.get(v[i], from[i]);
+  if (t == j) shared.pivot.get(v[0], from[0]);
+  float u[4], factor[ROWS];
+  float4 first = shared.pivot.v[0];
+  u[0] = first.x, u[1] = first.y, u[2] = first.z, u[3] = first.w;
+  float reciprocal = __fdividef(1, u[R]);
+#pragma unroll
+  for (int i = 0; i < ROWS; i++) {
+    bool below = i > 0 || t > j;
+    factor[i] = below ? v[i][R] * reciprocal : 0;
+    if (below) v[i][R] = factor[i];
+#pragma unroll
+    for (int c = R + 1; c < 4; c++) v[i][c] -= factor[i] * u[c];
+  }
+#pragma unroll
+  for (int four = 1; four < PANEL / 4; four++) {
+    if (four >= fours) break;
+    float4 of = shared.pivot.v[four];
+#pragma unroll
+    for (int i = 0; i < ROWS; i++) {
+      v[i][4 * four] -= factor[i] * of.x;
+      v[i][4 * four + 1] -= factor[i] * of.y;
+      v[i][4 * four + 2] -= factor[i] * of.z;
+      v[i][4 * four + 3] -= factor[i] * of.w;
+    }
+  }
+}
+
+// Rows are turned by four columns.
+template <int ROWS>
+__device__ inline void turn(float (&v)[ROWS][PANEL]) {
+#pragma unroll
+  for (int i = 0; i < ROWS; i++)
+#pragma unroll
+    for (int c = 0; c < 4; c++) {
+      float first = v[i][c];
+#pragma unroll
+      for (int four = 0; four < PANEL - 4; four += 4) v[i][four + c] = v[i][four + 4 + c];
+      v[i][PANEL - 4 + c] = first;
+    }
+}
+
+// What became of rows: see moves above.
+template <int ROWS>
+__device__ inline void store_panel(const float (&v)[ROWS][PANEL], const int (&from)[ROWS],
+                                   Pivots& shared, float* panel, int* moves, int count, int stride,
+                                   int at) {
+  if (threadIdx.x == 0) shared.moved = 0;
+  __syncthreads();
+#pragma unroll
+  for (int i = 0; i < ROWS; i++) {
+    int row = threadIdx.x + i * THREADS;
+    if (row >= count) continue;
+    store_row(panel + (size_t)row * stride, v[i]);
+    if (row < PANEL) {
+      moves[row] = at + from[i];
+    } else if (from[i] != row) {
+      int place = atomicAdd(&shared.moved, 1);
+      moves[PANEL + 1 + 2 * place] = at + row;
+      moves[PANEL + 2 + 2 * place] = at + from[i];
+    }
+  }
+  __syncthreads();
+  if (threadIdx.x == 0) moves[PANEL] = shared.moved;
 }
 
 // Rows `at` and below of the 16 columns from `at` on; a thread has ROWS of them, THREADS apart. The
-// column to eliminate is always the first: rows are turned by one with every column, and are in
-// their order again after the last. from says where a row was at the start.
+// four columns that are being eliminated are always the first: then rows are turned.
 template <int ROWS>
 __device__ inline void factor_panel(float* w, int* moves, int size, int stride, int at) {
   __shared__ Pivots shared;
@@ -78,57 +178,20 @@ __device__ inline void factor_panel(float* w, int* moves, int size, int stride, 
 #pragma unroll
   for (int i = 0; i < ROWS; i++) {
     from[i] = threadIdx.x + i * THREADS;
-    if (from[i] < count) load_row(v[i], panel + (size_t)from[i] * stride);
-    else
 #pragma unroll
-      for (int c = 0; c < PANEL; c++) v[i][c] = 0;
+    for (int c = 0; c < PANEL; c++) v[i][c] = 0;
+    if (from[i] < count) load_row(v[i], panel + (size_t)from[i] * stride);
   }
 #pragma unroll 1
-  for (int j = 0; j < PANEL; j++) {
-    unsigned best = 0;
-    int best_row = j;
-#pragma unroll
-    for (int i = 0; i < ROWS; i++) {
-      int row = threadIdx.x + i * THREADS;
-      unsigned bits = __float_as_uint(v[i][0]) & 0x7fffffffu;
-      if (row >= j && bits >= best) best = bits, best_row = row;
-    }
-    int pivot = largest_row(shared, best, best_row);
-#pragma unroll
-    for (int i = 0; i < ROWS; i++)
-      if (threadIdx.x + i * THREADS == pivot) put(shared.pivot, shared.pivot_from, v[i], from[i]);
-    if (threadIdx.x == j) put(shared.top, shared.top_from, v[0], from[0]);
-    __syncthreads();
-    float u[PANEL], reciprocal = 1 / shared.pivot[0];
-#pragma unroll
-    for (int c = 1; c < PANEL; c++) u[c] = c < PANEL - j ? shared.pivot[c] : 0;
-#pragma unroll
-    for (int i = 0; i < ROWS; i++) {
-      int row = threadIdx.x + i * THREADS;
-      if (row == j) put(v[i], from[i], shared.pivot, shared.pivot_from);
-      else if (row == pivot) put(v[i], from[i], shared.top, shared.top_from);
-      float factor = row > j ? v[i][0] * reciprocal : 0, last = row > j ? factor : v[i][0];
-#pragma unroll
-      for (int c = 1; c < PANEL; c++) v[i][c - 1] = v[i][c] - factor * u[c];
-      v[i][PANEL - 1] = last;
-    }
+  for (int j = 0; j < PANEL; j += 4) {
+    int fours = (PANEL - j) / 4;
+    eliminate<ROWS, 0>(v, from, shared, j, fours);
+    eliminate<ROWS, 1>(v, from, shared, j + 1, fours);
+    eliminate<ROWS, 2>(v, from, shared, j + 2, fours);
+    eliminate<ROWS, 3>(v, from, shared, j + 3, fours);
+    turn(v);
   }
-  if (threadIdx.x == 0) shared.moved = 0;
-  __syncthreads();
-#pragma unroll
-  for (int i = 0; i < ROWS; i++) {
-    int row = threadIdx.x + i * THREADS;
-    if (row >= count) continue;
-    store_row(panel + (size_t)row * stride, v[i]);
-    if (row < PANEL) moves[row] = at + from[i];
-    else if (from[i] != row) {
-      int place = atomicAdd(&shared.moved, 1);
-      moves[PANEL + 1 + 2 * place] = at + row;
-      moves[PANEL + 2 + 2 * place] = at + from[i];
-    }
-  }
-  __syncthreads();
-  if (threadIdx.x == 0) moves[PANEL] = shared.moved;
+  store_panel(v, from, shared, panel, moves, count, stride, at);
 }
 
 // The first panel.
@@ -140,11 +203,6 @@ extern "C" __global__ void __launch_bounds__(THREADS)
 extern "C" __global__ void __launch_bounds__(THREADS)
     solve_panel_4(float* w, int* moves, int size, int stride) {
   factor_panel<4>(w, moves, size, stride, 0);
-}
-
-extern "C" __global__ void __launch_bounds__(THREADS)
-    solve_panel_8(float* w, int* moves, int size, int stride) {
-  factor_panel<8>(w, moves, size, stride, 0);
 }
 
 // A thread for each column right of the panel: all that it moves is read before it is written.
@@ -251,9 +309,12 @@ extern "C" __global__ void __launch_bounds__(THREADS)
   update<4>(w, moves, ticket, size, stride, at);
 }
 
-extern "C" __global__ void __launch_bounds__(THREADS)
-    solve_update_8(float* w, int* moves, unsigned* ticket, int size, int stride, int at) {
-  update<8>(w, moves, ticket, size, stride, at);
+__device__ inline void load_part(float (&u)[BACK], const float* from) {
+#pragma unroll
+  for (int c = 0; c < BACK; c += 4) {
+    float4 four = *reinterpret_cast<const float4*>(from + c);
+    u[c] = four.x, u[c + 1] = four.y, u[c + 2] = four.z, u[c + 3] = four.w;
+  }
 }
 
 // Rows `at` to `at` + 31 of x: every block makes them for itself, one of them for all, and subtracts
@@ -263,20 +324,21 @@ extern "C" __global__ void __launch_bounds__(256)
     solve_back(float* w, float* x, int n, int m, int size, int stride, int at) {
   int lane = threadIdx.x % 32, row = blockIdx.y * BACK;
   int first = blockIdx.x * 32 + threadIdx.x / 32 * 4;  // right-hand side
-  const float* triangle = w + (size_t)(at + lane) * stride + at;
   float u[BACK], c[4];
-#pragma unroll
-  for (int i = 0; i < BACK; i++) u[i] = i >= lane ? triangle[i] : 0;
+  load_part(u, w + (size_t)(at + lane) * stride + at);
 #pragma unroll
   for (int s = 0; s < 4; s++)
     c[s] = first + s < m ? w[(size_t)(at + lane) * stride + size + first + s] : 0;
+  float reciprocal = 1;
+#pragma unroll
+  for (int i = 0; i < BACK; i++)
+    if (i == lane) reciprocal = 1 / u[i];
 #pragma unroll
   for (int i = BACK - 1; i >= 0; i--) {
-    float diagonal = __shfl_sync(~0u, u[i], i);
 #pragma unroll
     for (int s = 0; s < 4; s++) {
-      float solved = __shfl_sync(~0u, c[s], i) / diagonal;
-      c[s] = lane == i ? solved : c[s] - u[i] * solved;
+      float solved = __shfl_sync(~0u, c[s] * reciprocal, i);
+      c[s] = lane == i ? solved : lane < i ? c[s] - u[i] * solved : c[s];
     }
   }
   if (row == at) {
@@ -287,12 +349,11 @@ extern "C" __global__ void __launch_bounds__(256)
   }
   float* above = w + (size_t)(row + lane) * stride;
   float sum[4] = {};
+  load_part(u, above + at);
 #pragma unroll
-  for (int i = 0; i < BACK; i++) {
-    float factor = above[at + i];
+  for (int i = 0; i < BACK; i++)
 #pragma unroll
-    for (int s = 0; s < 4; s++) sum[s] += factor * __shfl_sync(~0u, c[s], i);
-  }
+    for (int s = 0; s < 4; s++) sum[s] += u[i] * __shfl_sync(~0u, c[s], i);
 #pragma unroll
   for (int s = 0; s < 4; s++)
     if (first + s < m) above[size + first + s] -= sum[s];

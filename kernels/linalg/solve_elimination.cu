@@ -48,12 +48,15 @@ extern "C" __global__ void solve_eliminate(float* w, const float* factor, int n,
   w[(size_t)row * (n + m) + column] -= factor[row] * w[(size_t)j * (n + m) + column];
 }
 
-// Row i of x, and what it takes from the rows above.
-extern "C" __global__ void solve_back(float* w, float* x, int n, int m, int i) {
-  int column = blockIdx.x * blockDim.x + threadIdx.x, row = blockIdx.y * blockDim.y + threadIdx.y;
-  if (column >= m || row > i) return;
+// A block a right-hand side: x from its last row on; each takes its part from the rows above.
+extern "C" __global__ void solve_back(float* w, float* x, int n, int m) {
   size_t stride = n + m;
-  float value = w[i * stride + n + column] / w[i * stride + i];
-  if (row == i) x[(size_t)i * m + column] = value;
-  else w[row * stride + n + column] -= w[row * stride + i] * value;
+  float* c = w + n + blockIdx.x;
+  for (int i = n - 1; i >= 0; i--) {
+    float value = c[i * stride] / w[i * stride + i];
+    if (threadIdx.x == 0) x[(size_t)i * m + blockIdx.x] = value;
+    for (int row = threadIdx.x; row < i; row += blockDim.x)
+      c[row * stride] -= w[row * stride + i] * value;
+    __syncthreads();
+  }
 }

@@ -9,20 +9,16 @@ local function elimination_steps(p)
       args = { "a", "b", "w", "n", "m" },
     },
   }
-  for j = 0, p.n - 1 do
+  for j = 0, p.n - 2 do
     steps[#steps + 1] = { kernel = "solve_pivot", grid = 1, block = 256,
       args = { "w", "factor", "n", "m", j } }
-    if j < p.n - 1 then
-      steps[#steps + 1] = {
-        kernel = "solve_eliminate", grid = { (p.n + p.m - j + 126) // 128, p.n - 1 - j },
-        block = 128, args = { "w", "factor", "n", "m", j },
-      }
-    end
+    steps[#steps + 1] = {
+      kernel = "solve_eliminate", grid = { (p.n + p.m - j + 126) // 128, p.n - 1 - j },
+      block = 128, args = { "w", "factor", "n", "m", j },
+    }
   end
-  for i = p.n - 1, 0, -1 do
-    steps[#steps + 1] = { kernel = "solve_back", grid = { (p.m + 31) // 32, (i + 4) // 4 },
-      block = { 32, 4 }, args = { "w", "x", "n", "m", i } }
-  end
+  steps[#steps + 1] = { kernel = "solve_back", grid = p.m, block = 256,
+    args = { "w", "x", "n", "m" } }
   return steps
 end
 
@@ -85,7 +81,7 @@ of a and of x. Factors with partial pivoting take 2 n^3 / 3 operations, in a cha
 solutions of triangles 2 n^2 m.]],
   params = {
     n = {
-      default = 2048, check = { 1, 2, 31, 64, 65, 130, 200 }, sim = 70, min = 1, max = 4096,
+      default = 2048, check = { 1, 2, 31, 64, 65, 130, 200 }, sim = 70, min = 1, max = 2048,
       doc = "equations",
     },
     m = {
@@ -122,7 +118,7 @@ solutions of triangles 2 n^2 m.]],
   impls = {
     expert = { "lua", "kernels/linalg/expert_solve.lua", doc = "cuSOLVER" },
     naive = {
-      "cuda", "kernels/linalg/solve_elimination.cu", doc = "three launches a column",
+      "cuda", "kernels/linalg/solve_elimination.cu", doc = "two launches a column",
       launch = elimination_steps,
       scratch = function(p)
         return {
