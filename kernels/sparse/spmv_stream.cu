@@ -18,13 +18,17 @@ __device__ inline Part part_of(int block, int blocks, int count) {
   return {static_cast<int>(begin), static_cast<int>(min((long long)count, begin + each))};
 }
 
-// The first row that begins at `element` or behind it, from row `low` on.
-__device__ inline int row_at(const int* first, int low, int rows, int element) {
-  int high = rows;
+// The first row that begins at `element` or behind it. A warp searches, 32 places at a time.
+__device__ inline int row_at(const int* first, int rows, int element) {
+  int low = 0, high = rows, lane = threadIdx.x % 32;
   while (low < high) {
-    int middle = low + (high - low) / 2;
-    if (first[middle] < element) low = middle + 1;
-    else high = middle;
+    int step = (high - low + 31) / 32, probe = low + lane * step;
+    bool before = probe < high && first[probe] < element;
+    int count = __popc(__ballot_sync(~0u, before));
+    if (count == 0) return low;
+    int last = low + (count - 1) * step;
+    low = last + 1;
+    high = min(high, last + step);
   }
   return low;
 }
@@ -53,60 +57,75 @@ __device__ inline int lanes_for(int count) {
   return lanes;
 }
 
+// Sums of the rows that begin with starts[0], starts[1], ... `count` of them, as far as they lie in
+// the tile from `begin` to `end`. finish(i, sum) gets that of row i.
+template <typename Finish>
+__device__ inline void add_rows(const float* product, const int* starts, int count, int begin,
+                                int end, Finish finish) {
+  int lanes = lanes_for(count), lane = threadIdx.x % lanes;
+  for (int base = 0; base < count; base += THREADS / lanes) {
+    int i = base + threadIdx.x / lanes;
+    bool mine = i < count;
+    int from = mine ? max(starts[i], begin) - begin : 0;
+    int to = mine ? min(starts[i + 1], end) - begin : 0;
+    float sum = 0;
+    for (int k = from + lane; k < to; k += lanes) sum += product[k];
+    for (int step = lanes / 2; step > 0; step /= 2) sum += __shfl_xor_sync(~0u, sum, step);
+    if (mine && lane == 0) finish(i, sum);
+  }
+}
+
 extern "C" __global__ void __launch_bounds__(THREADS)
     spmv_stream(const int* first, const int* column, const float* value, const float* x, float* y,
-                float* head, int rows) {
+                float* head, int* head_row, int rows) {
   __shared__ float4 memory[TILE / 4];
+  __shared__ int starts[THREADS + 1];
   __shared__ float carried[2];  // of the row that goes on into the next tile, by turns
   float* product = reinterpret_cast<float*>(memory);
+  int t = threadIdx.x, count_of_all = first[rows], turn = 0;
   bool last = blockIdx.x == gridDim.x - 1;
-  Part part = part_of(blockIdx.x, gridDim.x, first[rows]);
-  int row = row_at(first, 0, rows, part.begin);
-  if (threadIdx.x == 0) {
+  Part part = part_of(blockIdx.x, gridDim.x, count_of_all);
+  int row = row_at(first, rows, part.begin);
+  // The row that began before this part.
+  bool goes_on = row > 0 && part.begin < part.end && first[row] > part.begin;
+  if (goes_on) row--;
+  if (t == 0) {
     head[blockIdx.x] = 0;
+    head_row[blockIdx.x] = goes_on ? row : -1;
     carried[0] = 0;
   }
-  // The row that began before this part.
-  if (row > 0 && part.begin < part.end && first[row] > part.begin) row--;
-  int turn = 0;
   for (int begin = part.begin; begin < part.end; begin += TILE, turn ^= 1) {
-    int end = min(begin + TILE, part.end);
+    int end = min(begin + TILE, part.end), count;
+    if (t == 0) carried[turn ^ 1] = 0;
     multiply_tile(product, column, value, x, begin, end);
-    int behind = row_at(first, row, rows, end);
-    int lanes = lanes_for(behind - row), lane = threadIdx.x % lanes;
-    if (threadIdx.x == 0) carried[turn ^ 1] = 0;
-    __syncthreads();
-    for (int base = row; base < behind; base += THREADS / lanes) {
-      int r = base + threadIdx.x / lanes;
-      bool mine = r < behind;
-      int from = mine ? first[r] : 0, to = mine ? first[r + 1] : 0;
-      float sum = 0;
-      for (int i = max(from, begin) + lane; i < min(to, end); i += lanes) sum += product[i - begin];
-      for (int step = lanes / 2; step > 0; step /= 2) sum += __shfl_xor_sync(~0u, sum, step);
-      if (!mine || lane > 0) continue;
-      if (from < begin) sum += carried[turn];
-      if (to > end && end < part.end) carried[turn ^ 1] = sum;
-      else if (from < part.begin) head[blockIdx.x] = sum;
-      else y[r] = sum;
-    }
-    __syncthreads();
-    row = behind > row && first[behind] > end ? behind - 1 : behind;
+    do {  // of the rows in this tile, 256 at a time
+      int start = row + t <= rows ? first[row + t] : end;
+      starts[t] = start;
+      if (t == 0) starts[THREADS] = row + THREADS <= rows ? first[row + THREADS] : end;
+      count = __syncthreads_count(row + t < rows && start < end);
+      add_rows(product, starts, count, begin, end, [&](int i, float sum) {
+        if (starts[i] < begin) sum += carried[turn];
+        if (starts[i + 1] > end && end < part.end) carried[turn ^ 1] = sum;
+        else if (starts[i] < part.begin) head[blockIdx.x] = sum;
+        else y[row + i] = sum;
+      });
+      row += count;
+      if (count < THREADS && starts[count] > end) row--;  // it goes on
+      __syncthreads();
+    } while (count == THREADS);
   }
   // Rows without elements at the end of all.
   if (last)
-    for (int r = row_at(first, 0, rows, first[rows]) + threadIdx.x; r < rows; r += THREADS) y[r] = 0;
+    for (int r = row_at(first, rows, count_of_all) + t; r < rows; r += THREADS) y[r] = 0;
 }
 
 // A thread for each part: the first of those into which a row goes on adds all of that row's heads.
-extern "C" __global__ void spmv_heads(const int* first, float* y, const float* head, int rows,
-                                      int parts) {
-  int p = blockIdx.x * blockDim.x + threadIdx.x, count = first[rows];
-  if (p == 0 || p >= parts) return;
-  int begin = part_of(p, parts, count).begin;
-  int row = row_at(first, 0, rows, begin) - 1;
-  if (begin >= count || row < 0 || first[row + 1] <= begin) return;
-  if (first[row] < part_of(p - 1, parts, count).begin) return;
+extern "C" __global__ void spmv_heads(float* y, const float* head, const int* head_row, int parts) {
+  int p = blockIdx.x * blockDim.x + threadIdx.x;
+  if (p >= parts) return;
+  int row = head_row[p];
+  if (row < 0 || (p > 0 && head_row[p - 1] == row)) return;
   float sum = y[row];
-  for (; p < parts && part_of(p, parts, count).begin < first[row + 1]; p++) sum += head[p];
+  for (; p < parts && head_row[p] == row; p++) sum += head[p];
   y[row] = sum;
 }

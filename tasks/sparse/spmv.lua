@@ -72,15 +72,19 @@ matrix must be read, 8 bytes each, and the vectors moved.]==],
         return {
           {
             kernel = "spmv_stream", grid = parts(p), block = 256,
-            args = { "first", "column", "value", "x", "y", "head", "rows" },
+            args = { "first", "column", "value", "x", "y", "head", "head_row", "rows" },
           },
           {
             kernel = "spmv_heads", grid = (parts(p) + 255) // 256, block = 256,
-            args = { "first", "y", "head", "rows", parts(p) },
+            args = { "y", "head", "head_row", parts(p) },
           },
         }
       end,
-      scratch = function(p) return { head = { dtype = "f32", n = parts(p) } } end,
+      scratch = function(p)
+        return {
+          head = { dtype = "f32", n = parts(p) }, head_row = { dtype = "i32", n = parts(p) },
+        }
+      end,
     },
   },
 }
