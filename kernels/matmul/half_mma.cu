@@ -1,8 +1,9 @@
 // c = a b of half-precision factors on tensor cores (task matmul/f16): a block makes BM x BN elements
-// of c, a warp WM x WN of them by mma.sync, BK columns of a and rows of b at a time. While one tile is
-// multiplied, the next STAGES - 1 are on their way by cp.async. Tiles lie in shared memory row by
-// row, in chunks of 16 bytes whose order within a row depends on the row, so that ldmatrix and
-// cp.async meet no bank twice.
+// of c, a warp WM x WN of them by mma.sync, BK columns of a and rows of b at a time. While one tile
+// is multiplied, the next STAGES - 1 are on their way by cp.async, and while 16 columns of it are
+// multiplied, the next 16 come to registers. Tiles lie in shared memory row by row, in chunks of 16
+// bytes whose order within a row depends on the row, so that ldmatrix and cp.async meet no bank
+// twice.
 #include <cuda_fp16.h>
 
 #ifndef BM
@@ -21,8 +22,12 @@ constexpr int TILE_A = BM * CHUNKS_A, TILE = TILE_A + BK * CHUNKS_B;
 constexpr int TILES_M = WM / 16, TILES_N = WN / 8;
 constexpr int GROUP = 8;  // rows of tiles that are worked on together, to find b in the L2 cache
 
+constexpr int SLICES = BK / 16;  // of a tile, one multiplication each
+
 static_assert(TILE_A % THREADS == 0 && (TILE - TILE_A) % THREADS == 0,
               "threads must share the loads evenly");
+static_assert(THREADS % (8 * CHUNKS_A) == 0 && THREADS % (8 * CHUNKS_B) == 0,
+              "a thread stays in its column, and in its place of the order");
 static_assert(BK % 16 == 0 && WM % 16 == 0 && WN % 16 == 0, "whole matrices of mma.sync");
 
 // Where chunk `at` of a row lies.
@@ -35,12 +40,9 @@ __device__ inline unsigned address(const uint4* chunk) {
   return static_cast<unsigned>(__cvta_generic_to_shared(chunk));
 }
 
-// Eight halves of a row from `column` on, 0 for what lies outside. ALIGNED: rows are whole chunks.
+// Eight halves, 0 if they lie outside. ALIGNED: rows are whole chunks; else the first `left` count.
 template <bool ALIGNED>
-__device__ inline void bring(uint4* to, const half* matrix, int row, int column, int rows,
-                             int columns) {
-  bool inside = row < rows && column < columns;
-  const half* from = inside ? matrix + (size_t)row * columns + column : matrix;
+__device__ inline void bring(uint4* to, const half* from, bool inside, int left) {
   if (ALIGNED) {
     asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(address(to)), "l"(from),
                  "r"(inside ? 16 : 0)
@@ -48,31 +50,65 @@ __device__ inline void bring(uint4* to, const half* matrix, int row, int column,
     return;
   }
   unsigned words[4];
+  const unsigned short* bits = reinterpret_cast<const unsigned short*>(from);
 #pragma unroll
   for (int i = 0; i < 4; i++) {
-    const unsigned short* bits = reinterpret_cast<const unsigned short*>(from) + 2 * i;
-    unsigned low = inside && column + 2 * i < columns ? bits[0] : 0;
-    unsigned high = inside && column + 2 * i + 1 < columns ? bits[1] : 0;
+    unsigned low = inside && 2 * i < left ? bits[2 * i] : 0;
+    unsigned high = inside && 2 * i + 1 < left ? bits[2 * i + 1] : 0;
     words[i] = high << 16 | low;
   }
   *to = make_uint4(words[0], words[1], words[2], words[3]);
 }
 
+// What a thread brings of every tile: of a, chunks of one column, STEP_A rows apart; of b likewise.
 template <bool ALIGNED>
-__device__ inline void bring_tile(uint4* tile, const half* a, const half* b, int row, int column,
-                                  int depth, int m, int n, int k) {
-#pragma unroll
-  for (int i = 0; i < TILE_A / THREADS; i++) {
-    int at = threadIdx.x + i * THREADS, y = at / CHUNKS_A, x = at % CHUNKS_A;
-    bring<ALIGNED>(tile + place<CHUNKS_A>(y, x), a, row + y, depth + x * CHUNK, m, k);
+struct Supply {
+  static constexpr int STEP_A = THREADS / CHUNKS_A, STEP_B = THREADS / CHUNKS_B;
+  const half *a, *b;  // of the next tile
+  int depth_a, depth_b, rows, columns;  // rows and columns: what is left from here on
+  int to_a, to_b, n, k;
+
+  __device__ Supply(const half* from_a, const half* from_b, int row, int column, int m, int n_,
+                    int k_)
+      : n(n_), k(k_) {
+    int y = threadIdx.x / CHUNKS_A, x = threadIdx.x % CHUNKS_A;
+    depth_a = x * CHUNK;
+    rows = m - row - y;
+    a = from_a + (size_t)(row + y) * k + depth_a;
+    to_a = place<CHUNKS_A>(y, x);
+    y = threadIdx.x / CHUNKS_B, x = threadIdx.x % CHUNKS_B;
+    depth_b = y;
+    columns = n - column - x * CHUNK;
+    b = from_b + (size_t)y * n + column + x * CHUNK;
+    to_b = TILE_A + place<CHUNKS_B>(y, x);
   }
+
+  // Part `slice` of SLICES of the tile.
+  __device__ void bring_slice(uint4* tile, int slice, const half* valid) const {
+    constexpr int OF_A = TILE_A / THREADS, OF_B = (TILE - TILE_A) / THREADS;
 #pragma unroll
-  for (int i = 0; i < (TILE - TILE_A) / THREADS; i++) {
-    int at = threadIdx.x + i * THREADS, y = at / CHUNKS_B, x = at % CHUNKS_B;
-    bring<ALIGNED>(tile + TILE_A + place<CHUNKS_B>(y, x), b, depth + y, column + x * CHUNK, k, n);
+    for (int i = 0; i < OF_A; i++)
+      if (i * SLICES / OF_A == slice) {
+        bool inside = i * STEP_A < rows && depth_a < k;
+        bring<ALIGNED>(tile + to_a + i * STEP_A * CHUNKS_A,
+                       inside ? a + (size_t)(i * STEP_A) * k : valid, inside, k - depth_a);
+      }
+#pragma unroll
+    for (int i = 0; i < OF_B; i++)
+      if (i * SLICES / OF_B == slice) {
+        bool inside = depth_b + i * STEP_B < k && columns > 0;
+        bring<ALIGNED>(tile + to_b + i * STEP_B * CHUNKS_B,
+                       inside ? b + (size_t)(i * STEP_B) * n : valid, inside, columns);
+      }
   }
-  asm volatile("cp.async.commit_group;" ::: "memory");
-}
+
+  __device__ void next() {
+    a += BK;
+    b += (size_t)BK * n;
+    depth_a += BK;
+    depth_b += BK;
+  }
+};
 
 __device__ inline void load_a(unsigned (&r)[4], const uint4* from) {
   asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
@@ -96,13 +132,13 @@ __device__ inline void multiply(float (&sum)[4], const unsigned (&a)[4], unsigne
       : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
 }
 
-// The tile of a warp begins at `row` and `column` of the block's.
-__device__ inline void multiply_tile(float (&sum)[TILES_M][TILES_N][4], const uint4* tile, int row,
-                                     int column) {
-  int lane = threadIdx.x % 32;
-#pragma unroll
-  for (int depth = 0; depth < BK; depth += 16) {
-    unsigned a[TILES_M][4], b[TILES_N / 2][4];
+// What a warp multiplies at once: its rows of a and columns of b, 16 deep.
+struct Factors {
+  unsigned a[TILES_M][4], b[TILES_N / 2][4];
+
+  // The warp's tile begins at `row` and `column` of the block's.
+  __device__ void load(const uint4* tile, int row, int column, int slice) {
+    int lane = threadIdx.x % 32, depth = slice * 16;
 #pragma unroll
     for (int i = 0; i < TILES_M; i++)
       load_a(a[i], tile + place<CHUNKS_A>(row + i * 16 + lane % 16, depth / CHUNK + lane / 16));
@@ -110,12 +146,25 @@ __device__ inline void multiply_tile(float (&sum)[TILES_M][TILES_N][4], const ui
     for (int j = 0; j < TILES_N / 2; j++)
       load_b(b[j], tile + TILE_A + place<CHUNKS_B>(depth + lane % 16,
                                                    (column + j * 16) / CHUNK + lane / 16));
-#pragma unroll
-    for (int i = 0; i < TILES_M; i++)
-#pragma unroll
-      for (int j = 0; j < TILES_N; j++)
-        multiply(sum[i][j], a[i], b[j / 2][j % 2 * 2], b[j / 2][j % 2 * 2 + 1]);
   }
+};
+
+__device__ inline void multiply(float (&sum)[TILES_M][TILES_N][4], const Factors& f) {
+#pragma unroll
+  for (int i = 0; i < TILES_M; i++)
+#pragma unroll
+    for (int j = 0; j < TILES_N; j++)
+      multiply(sum[i][j], f.a[i], f.b[j / 2][j % 2 * 2], f.b[j / 2][j % 2 * 2 + 1]);
+}
+
+__device__ inline void commit() {
+  asm volatile("cp.async.commit_group;" ::: "memory");
+}
+
+// The oldest tile on its way is there for all, and all are done with the one before.
+__device__ inline void wait_for_tile() {
+  asm volatile("cp.async.wait_group %0;" ::"n"(STAGES - 2) : "memory");
+  __syncthreads();
 }
 
 __device__ inline void store_pair(float* c, int row, int column, int m, int n, float x, float y) {
@@ -135,18 +184,35 @@ __device__ inline void make_tile(const half* a, const half* b, float* c, int m, 
   int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
   int row = warp / WARPS_N * WM, column = warp % WARPS_N * WN;
   float sum[TILES_M][TILES_N][4] = {};
+  Supply<ALIGNED> supply(a, b, first_row, first_column, m, n, k);
 #pragma unroll
-  for (int s = 0; s < STAGES - 1; s++)
-    bring_tile<ALIGNED>(shared + s * TILE, a, b, first_row, first_column, s * BK, m, n, k);
-  int now = 0, next = STAGES - 1;
+  for (int s = 0; s < STAGES - 1; s++) {
+#pragma unroll
+    for (int slice = 0; slice < SLICES; slice++) supply.bring_slice(shared + s * TILE, slice, a);
+    commit();
+    supply.next();
+  }
+  wait_for_tile();
+  Factors factors[2];
+  factors[0].load(shared, row, column, 0);
+  uint4 *now = shared, *next = shared + (STAGES - 1) * TILE;
   for (int depth = 0; depth < k; depth += BK) {
-    asm volatile("cp.async.wait_group %0;" ::"n"(STAGES - 2) : "memory");
-    __syncthreads();  // this tile is there for all, and all are done with the one before
-    bring_tile<ALIGNED>(shared + next * TILE, a, b, first_row, first_column,
-                        depth + (STAGES - 1) * BK, m, n, k);
-    multiply_tile(sum, shared + now * TILE, row, column);
-    now = now + 1 == STAGES ? 0 : now + 1;
-    next = next + 1 == STAGES ? 0 : next + 1;
+#pragma unroll
+    for (int slice = 0; slice < SLICES; slice++) {
+      if (slice + 1 < SLICES) {
+        factors[(slice + 1) % 2].load(now, row, column, slice + 1);
+        supply.bring_slice(next, slice, a);
+      } else {
+        supply.bring_slice(next, slice, a);
+        commit();
+        supply.next();
+        wait_for_tile();
+        next = now;
+        now = now == shared + (STAGES - 1) * TILE ? shared : now + TILE;
+        factors[(slice + 1) % 2].load(now, row, column, 0);
+      }
+      multiply(sum, factors[slice % 2]);
+    }
   }
   row += first_row + lane / 4;
   column += first_column + lane % 4 * 2;

@@ -67,7 +67,7 @@ the default size arithmetic is the limit: 2 m n k operations.]],
       },
       where = {
         "BM * BN <= 8 * WM * WN and 4 * WM * WN <= BM * BN", -- 128 to 256 threads
-        "WM <= BM and WN <= BN",
+        "WM <= BM and WN <= BN and WM * WN <= 32 * BM", -- a row of b is loaded at once
         "2 * STAGES * BK * (BM + BN) <= 221184", -- bytes of shared memory
       },
       launch = function(p)
