@@ -19,7 +19,7 @@ static void load_block(double *to, pg_operand from, size_t first, size_t count) 
     for (size_t i = 0; i < count; i++) to[i] = values[i];
   } else {
     const char *at = (const char *)a->data + first * a->dtype.size;
-    for (size_t i = 0; i < count; i++) to[i] = pg_load_f64(a->dtype.scalar, at + i * a->dtype.size);
+    pg_load_f64s(a->dtype.scalar, at, count, to);
   }
 }
 

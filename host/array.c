@@ -6,8 +6,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
-enum { ALIGNMENT = 64, LARGE = 256 << 20 };
+enum { ALIGNMENT = 64, HUGE_PAGE = 2 << 20, LARGE = 256 << 20 };
 
 static const char *bytes_text(double bytes, char text[32]) {
   static const char *const units[] = {"bytes", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
@@ -41,12 +42,16 @@ static void set_shape(pg_array *array, int ndim, const int64_t *shape) {
   memcpy(array->shape, shape, (size_t)ndim * sizeof *shape);
 }
 
+/* Large arrays lie in huge pages where the system has them: a page fault for each 4 KB costs more
+ * than most of what is done with an array. */
 static pg_code allocate(pg_array *array, pg_error *error) {
-  size_t rounded = (array->bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+  const size_t alignment = array->bytes < 4 * HUGE_PAGE ? ALIGNMENT : HUGE_PAGE;
+  size_t rounded = (array->bytes + alignment - 1) / alignment * alignment;
   size_t available = rounded < LARGE ? SIZE_MAX : pg_available_memory();
   char need[32], have[32] = "";
-  if (rounded <= available) array->data = aligned_alloc(ALIGNMENT, rounded);
+  if (rounded <= available) array->data = aligned_alloc(alignment, rounded);
   if (array->data) {
+    if (alignment == HUGE_PAGE) madvise(array->data, rounded, MADV_HUGEPAGE); /* or not */
     memset(array->data, 0, rounded);
     return PG_OK;
   }
@@ -62,7 +67,7 @@ pg_code pg_array_new(pg_array *out, const pg_dtype *dtype, int ndim, const int64
   pg_code code = count_elements(ndim, shape, &out->count, error);
   if (code) return code;
   if (__builtin_mul_overflow(out->count, (size_t)dtype->size, &out->bytes) ||
-      out->bytes > PTRDIFF_MAX - ALIGNMENT)
+      out->bytes > PTRDIFF_MAX - HUGE_PAGE)
     return pg_fail(error, PG_RANGE, "an array of %zu x %s is too large", out->count, dtype->name);
   set_shape(out, ndim, shape);
   if (!out->bytes) return PG_OK;

@@ -211,12 +211,21 @@ static double i64_to_odd(int64_t value) {
     }                                          \
     return;
 
+/* f16 by way of binary32, whose exponent has a larger bias: exact, also below the normal range. */
+static double f16_value(uint16_t bits) {
+  const uint32_t wide = (uint32_t)(bits & 0x8000) << 16 | (uint32_t)(bits & 0x7fff) << 13;
+  float value;
+  memcpy(&value, &wide, sizeof value);
+  if ((bits & 0x7c00) == 0x7c00) return pg_f16_to_f64(bits); /* infinity, NaN */
+  return (double)value * 0x1p112;
+}
+
 void pg_load_f64s(pg_scalar scalar, const void *at, size_t count, double *out) {
   const char *from = at;
   switch (scalar) {
     LOAD(PG_F64, double, v)
     LOAD(PG_F32, float, v)
-    LOAD(PG_F16, uint16_t, pg_f16_to_f64(v))
+    LOAD(PG_F16, uint16_t, f16_value(v))
     LOAD(PG_BF16, uint16_t, pg_bf16_to_f64(v))
     LOAD(PG_F8E4M3, uint8_t, pg_f8e4m3_to_f64(v))
     LOAD(PG_F8E5M2, uint8_t, pg_f8e5m2_to_f64(v))

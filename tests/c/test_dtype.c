@@ -324,6 +324,17 @@ static void many_at_once_equal_one_at_a_time(void **state) {
   }
 }
 
+static void every_half_is_loaded_as_it_decodes(void **state) {
+  (void)state;
+  for (uint32_t bits = 0; bits <= UINT16_MAX; bits++) {
+    const uint16_t half = (uint16_t)bits;
+    const double want = pg_f16_to_f64(half);
+    double got;
+    pg_load_f64s(PG_F16, &half, 1, &got);
+    assert_memory_equal(&got, &want, sizeof got);
+  }
+}
+
 /* ---- names and structs ---- */
 
 static void float_formats_agree_with_the_conversions(void **state) {
@@ -463,6 +474,7 @@ int main(void) {
       cmocka_unit_test(u64_is_read_as_a_number_above_2_63),
       cmocka_unit_test(integers_are_rounded_once),
       cmocka_unit_test(many_at_once_equal_one_at_a_time),
+      cmocka_unit_test(every_half_is_loaded_as_it_decodes),
       cmocka_unit_test(float_formats_agree_with_the_conversions),
       cmocka_unit_test(names_parse_and_unknown_ones_get_a_suggestion),
       cmocka_unit_test(structs_have_the_compilers_layout),
