@@ -18,8 +18,7 @@ static void load_block(double *to, pg_operand from, size_t first, size_t count) 
     const double *values = (const double *)a->data + first;
     for (size_t i = 0; i < count; i++) to[i] = values[i];
   } else {
-    const char *at = (const char *)a->data + first * a->dtype.size;
-    pg_load_f64s(a->dtype.scalar, at, count, to);
+    pg_load_f64s(a->dtype.scalar, (const char *)a->data + first * a->dtype.size, count, to);
   }
 }
 
