@@ -23,13 +23,23 @@ local SEEDS_OF_SIZE = 64 -- apart: seeds and families of one check size
 -- A record shows its seed, from which all inputs follow: the next candidate, which may have been
 -- written since, gets inputs of another. A seed that the user gave stays.
 function Session:renew()
-  if not self.seed_used or self.repeats then
-    self.seed_used = true
-    return
+  if self.seed_used and not self.repeats then
+    self.seed, self.cases = judge.fresh_seed(), {}
+    if self.other then self.other.seed, self.other.cases = self.seed, self.cases end
+    collectgarbage() -- Lua does not know how large the arrays of a case are
   end
-  self.seed, self.cases = judge.fresh_seed(), {}
-  if self.other then self.other.seed, self.other.cases = self.seed, self.cases end
-  collectgarbage() -- Lua does not know how large the arrays of a case are
+  self.seed_used = true
+end
+
+local AHEAD_S = 1 -- what is not made in so much is made when it is needed
+
+--- Make the inputs of the next candidate while nobody waits: of the task and sizes of the last.
+function Session:prepare_ahead()
+  local last = self.last
+  if not last or not self.seed_used or self.repeats or last.seconds > AHEAD_S then return end
+  self:renew()
+  self.seed_used = false -- nobody has seen it
+  self:prepare_cases(last.task, last.set)
 end
 
 -- The case for a purpose and seed, kept while the candidate is judged.
@@ -65,11 +75,13 @@ end
 -- Inputs and expected values of all cases, made while the driver and the compiler are busy.
 function Session:prepare_cases(task, set)
   self.progress("making inputs and expected values")
+  local started = core.now()
   for _, one in ipairs(self:check_list(task, set)) do
     self:check_case(task, one.index, one.number, set, one.family):expected()
   end
   local timed = self:timed_case(task, set)
   if not timed.versions then self:complete(timed) end
+  self.last = { task = task, set = set, seconds = core.now() - started }
 end
 
 -- What a failing case leaves that later cases overwrite.

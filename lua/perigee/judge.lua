@@ -82,10 +82,12 @@ function Session:settle()
   if self.other then self.other:settle() end
 end
 
---- Start the processes that the next `count` candidates need. Nothing may be being timed.
+--- Start the processes that the next `count` candidates need, and make inputs for the next. Nothing
+-- may be being timed.
 function Session:stand_by(count)
   self.pool:fill(count)
   self.builds:prepare()
+  self:prepare_ahead()
 end
 
 function Session:seed_of(stream)

@@ -76,6 +76,27 @@ function TestChecking:test_each_candidate_gets_a_seed_of_its_own()
   end
 end
 
+-- What is made while nobody waits is of a seed that no record has shown.
+function TestChecking:test_inputs_of_the_next_candidate_are_made_ahead()
+  local drawn = 0
+  local one = task { inputs = function(p, rng)
+    drawn = drawn + 1
+    return { x = rng:array("f32", p.n) }
+  end }
+  local session <close> = judge.session { device = "sim:check" }
+  local first = records(session, one, 1)[1]
+  local each = drawn
+  session:stand_by(1)
+  session:stand_by(1) -- once is enough
+  lu.assertTrue(drawn > each and drawn <= 2 * each)
+  local made = drawn
+  local second = records(session, one, 1)[1]
+  lu.assertEquals({ second.verdict, drawn }, { "passed", made })
+  lu.assertNotEquals(second.seed, first.seed)
+  local third = records(session, one, 1)[1]
+  lu.assertTrue(drawn > made and third.seed ~= second.seed)
+end
+
 function TestChecking:test_a_seed_that_was_given_is_kept_and_told()
   local session <close> = judge.session { device = "sim:check", seed = 42 }
   for _, rec in ipairs(records(session, task(), 2)) do
