@@ -81,6 +81,7 @@ local function findings_of(arm, found)
   all[#all + 1] = arm.nondeterministic
   all[#all + 1] = arm.far
   all[#all + 1] = arm.slow_export
+  all[#all + 1] = arm.seen
   all[#all + 1] = arm.unseen
   return all
 end

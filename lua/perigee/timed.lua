@@ -81,6 +81,8 @@ function Session:time(arms, how)
   timing.run(right, { budget = self.budget, progress = self.progress,
     hopeless_us = how and how.hopeless_us, quick = how and how.quick })
   for _, arm in ipairs(right) do
+    arm.seen = arm.impl.foreign and arm.unseen_why and { kind = "seen_inputs", severity = "note",
+      text = "not timed on inputs that it had not seen: " .. arm.unseen_why } or nil
     self:judge_time(arm)
     self:judge_export(arm)
   end
@@ -105,7 +107,7 @@ function Session:measure_again(arms)
     local ratio = before and expert.time.median_us / before or 0
     if ratio > FAR then
       self.pool:release(arm.runner)
-      arm.runner, arm.time = nil, nil
+      arm.runner, arm.time, arm.unseen_us, arm.unseen_why = nil, nil, nil, nil
       arm.failure = self:verify(arm, arm.sets)
       if not arm.failure then self:time { arm } end
       arm.far = { kind = "far_from_expert", severity = "note", text = ("%.1f times as fast as "

@@ -143,6 +143,12 @@ local function clock_of(reply)
   return mhz and math.min(mhz[1], mhz[2]) > 0 and math.min(mhz[1], mhz[2]) or nil
 end
 
+--- Whether the clock around a request was below what is usual for the arm.
+function timing.is_slow(arm, reply)
+  local clock = clock_of(reply)
+  return clock ~= nil and arm.clock_mhz ~= nil and clock < SLOWEST * arm.clock_mhz
+end
+
 local function keep(arm, reply)
   arm.health = reply.health
   arm.late = arm.late + #(reply.late or {})
@@ -203,7 +209,10 @@ end
 local function close(arm, quick)
   if not quick then
     local failure = wrote.more(arm, function(samples) return take(arm, samples, 1, false) end)
-      or unseen.judge(arm, timing)
+    if failure then return failure end
+  end
+  if not quick and not arm.unseen_us then -- an earlier pass has done that
+    local failure = unseen.judge(arm, timing)
     if failure or arm.unseen_us then return failure end -- whose samples had guards
   end
   local asked, failure = take(arm, 1, 0, true)

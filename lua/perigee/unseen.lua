@@ -36,10 +36,10 @@ local function untimed_before(arm, sets)
 end
 
 -- The time of the sample that had inputs for the first time, and the median of those before it; nil
--- when it was late.
-local function times(reply, before)
+-- when it was late, or the clock low.
+local function times(arm, reply, before, timing)
   local late = reply.late or {}
-  if late[#late] == before or #reply.us < 2 then return nil end
+  if late[#late] == before or #reply.us < 2 or timing.is_slow(arm, reply) then return nil end
   return reply.us[#reply.us], core.summarize(table.move(reply.us, 1, #reply.us - 1, 1, {})).median
 end
 
@@ -63,7 +63,7 @@ local function try(arm, fresh, timing)
   if not reply then return nil, failure end
   failure = wrote.check(arm, arm.fresh_set, asked.poison, fresh)
   if failure then return nil, failure end
-  local us, before_us = times(reply, before)
+  local us, before_us = times(arm, reply, before, timing)
   local usual = us and usual_of(arm, before_us)
   return us, us and usual + (SHARE * usual + MORE_US) / arm.batch
 end
@@ -77,7 +77,7 @@ end
 --- Time an arm on inputs that it has not seen, and compare. Its `unseen_us` is that time; its
 -- `unseen_why` says why there is none.
 -- @tparam table arm timed
--- @tparam table timing {choose_sets, ask} of perigee.timing
+-- @tparam table timing {choose_sets, ask, is_slow} of perigee.timing
 -- @treturn table|nil a failure
 function unseen.judge(arm, timing)
   for number = 1, TRIES do
@@ -92,7 +92,7 @@ function unseen.judge(arm, timing)
     if us and us <= most then return nil end
   end
   if arm.unseen_us then return cheat(arm, arm.unseen_us) end
-  arm.unseen_why = "the host was late for each sample"
+  arm.unseen_why = "the host was late for each sample, or the clock low"
 end
 
 return unseen

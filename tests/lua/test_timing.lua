@@ -379,6 +379,8 @@ function TestTiming:test_a_sample_on_inputs_that_were_never_seen()
     lu.assertNil(arm.failure)
     lu.assertEquals(arm.time.unseen_us, 10)
     lu.assertEquals(arm.renewed, 1)
+    lu.assertEquals(time_made_up(arm).time.unseen_us, 10) -- another pass needs no others
+    lu.assertEquals(arm.renewed, 1)
     arm = time_made_up(made_up(function(set) return set == 2 and 15 or 10 end, method, batch))
     lu.assertEquals(arm.failure.verdict, "cheat", method)
     lu.assertStrContains(arm.failure.reason, "on inputs that it had not seen, 10.00 us on others")
@@ -423,7 +425,17 @@ function TestTiming:test_why_there_is_no_unseen_sample_is_said()
     if how.sets[#how.sets] == 2 then us[#us], late[1] = nil, #how.sets - 1 end
     return { us = us, health = {}, late = late, differ = {} }
   end
-  lu.assertEquals(time_made_up(arm).time.unseen, "the host was late for each sample")
+  lu.assertEquals(time_made_up(arm).time.unseen,
+    "the host was late for each sample, or the clock low")
+  arm = made_up(function(set) return set == 2 and 90 or 10 end)
+  local answer = arm.runner.time
+  arm.runner.time = function(_, how)
+    local reply = answer(_, how)
+    reply.clock_mhz = { 1980, how.sets[#how.sets] == 2 and 1200 or 1980 }
+    return reply
+  end
+  lu.assertNil(time_made_up(arm).failure)
+  lu.assertEquals(arm.time.unseen, "the host was late for each sample, or the clock low")
 end
 
 -- Runs everything but the clock: medians by name, and how often each arm was timed.
