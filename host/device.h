@@ -34,7 +34,7 @@ typedef struct pg_device_info {
   size_t l2_bytes;
   size_t memory_bytes;
   double memory_gbs; /* GB/s that memory moves by its clock and width; 0: not known */
-  bool gpu_clock; /* false: event times are the simulator's own wall time, never a GPU's */
+  bool gpu_clock;    /* false: event times are the simulator's own wall time, never a GPU's */
 } pg_device_info;
 
 enum { PG_PARAM_MAX = 64, PG_KERNEL_NAME_MAX = 256 };

@@ -156,6 +156,31 @@ static void secrets_in_the_environment_and_descriptors_stay_behind(void **state)
   pg_worker_free(w);
 }
 
+/* Whether a fresh worker of this role has the variable. */
+static bool worker_has(const char *role, const char *assignment) {
+  char path[64], text[16384];
+  pg_worker *w = spawn(role);
+  snprintf(path, sizeof path, "/proc/%d/environ", pg_worker_pid(w));
+  int fd = open(path, O_RDONLY);
+  ssize_t n = read(fd, text, sizeof text);
+  assert_true(n > 0);
+  close(fd);
+  pg_worker_free(w);
+  return memmem(text, (size_t)n, assignment, strlen(assignment)) != NULL;
+}
+
+static void a_trusted_runner_knows_the_users_libraries_and_no_secret(void **state) {
+  (void)state;
+  setenv("PERIGEE_PYTHON", "/opt/python", 1);
+  setenv("SEED_OF_THE_JUDGE", "12345", 1);
+  assert_true(worker_has("trusted", "PERIGEE_PYTHON=/opt/python"));
+  assert_false(worker_has("trusted", "SEED_OF_THE_JUDGE"));
+  assert_false(worker_has("trusted", "CUDA_MODULE_LOADING"));
+  assert_false(worker_has("runner", "PERIGEE_PYTHON"));
+  unsetenv("PERIGEE_PYTHON");
+  unsetenv("SEED_OF_THE_JUDGE");
+}
+
 static void the_worker_role_cannot_be_started_by_hand(void **state) {
   (void)state;
   int status;
@@ -576,6 +601,7 @@ int main(int argc, char **argv) {
       cmocka_unit_test(an_unknown_role_is_refused),
       cmocka_unit_test(the_restrictions_hold),
       cmocka_unit_test(secrets_in_the_environment_and_descriptors_stay_behind),
+      cmocka_unit_test(a_trusted_runner_knows_the_users_libraries_and_no_secret),
       cmocka_unit_test(the_worker_role_cannot_be_started_by_hand),
       cmocka_unit_test(requests_that_are_no_requests_get_an_error),
       cmocka_unit_test(deep_and_long_requests_get_an_answer),
