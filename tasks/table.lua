@@ -131,27 +131,11 @@ local function error_of(record)
   return worst and ("%.1e"):format(worst) or "-"
 end
 
--- Of the sizes that are checked, the one with the most work: there the reference is computed.
-local function checked_size(task, set)
-  local best, most = nil, -1
-  for index = 1, require("perigee.params").check_count(task.params, {}) do
-    local p = task:resolve { purpose = "check", index = index, set = set }
-    local work = (task:call("work", p, task:call("inputs", p, pg.rng(1))) or {})
-    local size = work.flops or work.bytes or 0
-    if size > most then best, most = p, size end
-  end
-  return best
-end
-
+-- The same implementations where the reference is computed.
 local function errors_of(entry, names)
-  local cell = entry.task:select_cells(entry.cells)[1] or {}
-  local p = checked_size(entry.task, cell.set)
-  local set = {}
-  for name in pairs(entry.task.params) do
-    if not (cell.set and cell.set[name] ~= nil) then set[name] = p[name] end
-  end
-  return by_name(pg.run(entry.task, { cells = entry.cells, impls = names, set = set,
-    budget = 0.01 }))
+  local cell = entry.task:select_cells(entry.cells)[1] or nil
+  return by_name(pg.run(entry.task, { cells = entry.cells, impls = names, budget = 0.01,
+    set = entry.task:hardest_check(cell) }))
 end
 
 -- Implementations that run by themselves, and those with PyTorch where the task has lines for it.

@@ -475,6 +475,25 @@ function Task:resolve(how)
   return self:call("derive", values) or values
 end
 
+--- Of the sizes that are checked, the one with the most work: the reference computes it, and nothing
+-- more than a second of it.
+-- @tparam[opt] table cell whose parameters are given
+-- @treturn table name -> value of the other parameters, to be set
+function Task:hardest_check(cell)
+  local given, best, most = cell and cell.set or {}, {}, -1
+  for index = 1, params.check_count(self.params, {}) do
+    local p = self:resolve { purpose = "check", index = index, set = given }
+    local work = self:call("work", p, self:call("inputs", p, require("perigee.rng").new(1))) or {}
+    local size = work.flops or work.bytes or 0
+    if size > most then best, most = p, size end
+  end
+  local set = {}
+  for name in pairs(self.params) do
+    if given[name] == nil then set[name] = best[name] end
+  end
+  return set
+end
+
 --- Parameters in words, short: of many only those that differ from the usual. See params.brief.
 -- @tparam table p resolved parameters
 -- @tparam string purpose "default" or "sim"
