@@ -475,8 +475,7 @@ function Task:resolve(how)
   return self:call("derive", values) or values
 end
 
---- Of the sizes that are checked, the one with the most work: the reference computes it, and nothing
--- more than a second of it.
+--- Of the sizes that are checked, the one with the most work: there the reference is computed.
 -- @tparam[opt] table cell whose parameters are given
 -- @treturn table name -> value of the other parameters, to be set
 function Task:hardest_check(cell)
