@@ -70,7 +70,10 @@ static int forward(lua_State *L) {
     }
     free(other);
   }
-  if (failed) return luaL_error(L, "out of memory");
+  if (failed) {
+    const pg_error error = {.code = PG_MEMORY, .message = "no memory for a transform"};
+    return pg_lua_raise(L, &error);
+  }
   return 1;
 }
 
