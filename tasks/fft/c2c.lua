@@ -52,6 +52,12 @@ a complex number, in one pass over memory if a transform fits into a multiproces
       max = "2^28 >> log2n", doc = "transforms",
     },
   },
+  sweeps = {
+    {
+      name = "length", set = { log2n = "4..13+1" }, sim = { log2n = "4..13+3" },
+      doc = "lengths from 16 to 8192",
+    },
+  },
   inputs = function(p, rng)
     local between = { dist = "uniform", low = -1, high = 1 }
     return { x = rng:array("f32", { p.batch, 2 << p.log2n }, between) }

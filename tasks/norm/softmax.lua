@@ -49,6 +49,12 @@ limit: 8 bytes an element.]],
       doc = "largest magnitude of an element",
     },
   },
+  sweeps = {
+    {
+      name = "columns", set = { columns = "2^6..2^15*2" }, sim = { columns = "2^6..2^12*4" },
+      doc = "short and long rows",
+    },
+  },
   inputs = function(p, rng)
     local between = { dist = "uniform", low = -p.scale, high = p.scale }
     return { x = rng:array("f32", { p.rows, p.columns }, between) }
