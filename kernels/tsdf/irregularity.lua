@@ -70,6 +70,7 @@ local function run_suite()
   local results = suite.results()
   local skip = recall(results)
   local json <close> = options.json and opened(options.json, options.resume and "a" or "w") or nil
+  if json then json:setvbuf "line" end -- what a kill leaves can be resumed
   local figures = options.published and report.published() or nil
   local plan = suite.plan { stages = suite.words(options.stage or figures and "allocate,update"),
     cells = suite.words(options.cell) or figures and figures.cells,
