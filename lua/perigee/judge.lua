@@ -451,7 +451,8 @@ end
 --   value, list or text}, points = list of {name = value} to run each cell with (default: what
 --   Task:points makes of set), knobs = {name = value or text} for the implementations that have
 --   them, passes = how often all that is right is timed, each time with records of its own (1),
---   wants = function(cell), asked before each cell: false leaves it out}
+--   wants = function(cell), asked before each cell: false leaves it out, keep = true: processes
+--   are for the next run of the session, where it is of a task's own kernels, too}
 -- @tparam function on_record called with each record as soon as it is final, and with what is too
 --   long to print, see record.of
 -- @tparam[opt] function on_missing called with the name of an expert that was not asked for by name
@@ -494,7 +495,8 @@ function Session:run(task, how, on_record, on_missing)
     end
   end
   for _, arm in ipairs(arms) do
-    if arm.runner then self.pool:release(arm.runner) end
+    local give_back = how.keep and self.pool.keep or self.pool.release
+    if arm.runner then give_back(self.pool, arm.runner) end
   end
 end
 

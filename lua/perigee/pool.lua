@@ -73,6 +73,13 @@ function Pool:release(one)
   table.insert(self.ending, one)
 end
 
+--- Give a runner back for who comes next: a task's own implementations need no own process.
+-- It holds no memory of the device meanwhile.
+function Pool:keep(one)
+  if one.dead or not one:clear() then return self:release(one) end
+  table.insert(self.spares, one)
+end
+
 --- End every process.
 function Pool:close()
   for one in pairs(self.all) do one:close() end

@@ -202,6 +202,11 @@ function Runner:setup(list, sets, others, fresh)
   return true
 end
 
+--- Give back the device memory of all buffers. @treturn boolean whether it could
+function Runner:clear()
+  return self:setup({}, 1) == true
+end
+
 --- Have a task's own host code prepare for the buffers (a trusted runner).
 -- @tparam table what {name, source, params, buffers, options}, see perigee.trusted
 -- @treturn table {library, version}; or nil and a failure

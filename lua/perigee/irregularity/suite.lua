@@ -183,7 +183,7 @@ end
 local function run_one(session, one, wants, passes, on_record)
   local seen = {}
   session:run(one.task, { cells = one.cells, impls = one.impls, set = one.set, passes = passes,
-    wants = function(cell) return wants(one, cell.name) end },
+    keep = true, wants = function(cell) return wants(one, cell.name) end },
     function(record)
       local key = record.cell .. " " .. record.impl
       seen[key] = (seen[key] or 0) + 1
