@@ -250,7 +250,7 @@ $(BUILD)/tests/shim/counting/lib%.so.1: tests/shim/lib%.c $(SHIM_OBJECTS) $(BUIL
 $(BUILD)/tests/experts/libraries.so: tests/experts/libraries.c $(BUILD)/tests/shim/libcuda.so.1 $(BUILD)/flags
 	@mkdir -p $(@D)
 	@$(CC) $(ALL_CFLAGS) -fvisibility=default -shared -o $@ $< -L$(BUILD)/tests/shim -l:libcuda.so.1 -lm
-	@for name in cublas cufft cusolver cusparse cudnn; do ln -sf $(@F) $(@D)/lib$$name.so.13; done
+	@for name in cublas cublasLt cufft cusolver cusparse cudnn; do ln -sf $(@F) $(@D)/lib$$name.so.13; done
 
 -include $(OBJECTS:.o=.d) $(wildcard $(BUILD)/obj/api/*.d) $(MODULE_SOURCES:%.c=$(BUILD)/obj/%.d) $(CTESTS:=.d) $(GPUTESTS:=.d) $(FUZZERS:%=$(BUILD)/fuzz_%.d)
 

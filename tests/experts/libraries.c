@@ -105,6 +105,105 @@ int cublasSgeam(object *handle, int ta, int tb, int m, int n, const float *alpha
   return 0;
 }
 
+/* ---- cuBLASLt: f16 in, f32 out, three algorithms of which the first does not work ---- */
+
+MAKES(cublasLtCreate, cublasLtDestroy)
+
+size_t cublasLtGetVersion(void);
+size_t cublasLtGetVersion(void) {
+  return 130100;
+}
+
+int cublasLtMatmulDescCreate(object **out, int compute, int scale_type);
+int cublasLtMatmulDescCreate(object **out, int compute, int scale_type) {
+  return compute == 68 && scale_type == 0 ? make(out) : INVALID;
+}
+
+int cublasLtMatmulDescDestroy(object *desc);
+int cublasLtMatmulDescDestroy(object *desc) {
+  return drop(desc);
+}
+
+int cublasLtMatrixLayoutCreate(object **out, int type, uint64_t rows, uint64_t columns, int64_t ld);
+int cublasLtMatrixLayoutCreate(object **out, int type, uint64_t rows, uint64_t columns,
+                               int64_t ld) {
+  if (make(out) || ld < (int64_t)rows) return INVALID;
+  **out = (object){{0}, {type, (int64_t)rows, (int64_t)columns, ld}};
+  return 0;
+}
+
+int cublasLtMatrixLayoutDestroy(object *layout);
+int cublasLtMatrixLayoutDestroy(object *layout) {
+  return drop(layout);
+}
+
+int cublasLtMatmulPreferenceCreate(object **out);
+int cublasLtMatmulPreferenceCreate(object **out) {
+  return make(out);
+}
+
+int cublasLtMatmulPreferenceDestroy(object *preference);
+int cublasLtMatmulPreferenceDestroy(object *preference) {
+  return drop(preference);
+}
+
+int cublasLtMatmulPreferenceSetAttribute(object *preference, int attribute, const uint64_t *value,
+                                         size_t bytes);
+int cublasLtMatmulPreferenceSetAttribute(object *preference, int attribute, const uint64_t *value,
+                                         size_t bytes) {
+  preference->size[0] = (int64_t)*value;
+  return attribute == 1 && bytes == 8 ? 0 : INVALID;
+}
+
+typedef struct heuristic {
+  uint64_t algorithm[8];
+  size_t workspace;
+  int state;
+  float waves;
+  int reserved[4];
+} heuristic;
+
+int cublasLtMatmulAlgoGetHeuristic(object *handle, object *desc, object *a, object *b, object *c,
+                                   object *d, object *preference, int asked, heuristic *results,
+                                   int *returned);
+int cublasLtMatmulAlgoGetHeuristic(object *handle, object *desc, object *a, object *b, object *c,
+                                   object *d, object *preference, int asked, heuristic *results,
+                                   int *returned) {
+  if (!handle || !desc || !a || !b || c != d || !preference->size[0] || asked < 3) return INVALID;
+  for (uint64_t i = 0; i < 3; i++) results[i] = (heuristic){.algorithm = {i}};
+  *returned = 3;
+  return 0;
+}
+
+int cublasLtMatmul(object *handle, object *desc, const float *alpha, address a, object *ad,
+                   address b, object *bd, const float *beta, address c, object *cd, address d,
+                   object *dd, const uint64_t *algorithm, address room, size_t bytes,
+                   address stream);
+int cublasLtMatmul(object *handle, object *desc, const float *alpha, address a, object *ad,
+                   address b, object *bd, const float *beta, address c, object *cd, address d,
+                   object *dd, const uint64_t *algorithm, address room, size_t bytes,
+                   address stream) {
+  const int64_t f16 = 2, f32 = 0, m = ad->size[1], k = ad->size[2], n = bd->size[2];
+  if (!handle || !desc || !room || !bytes || !stream || *beta != 0 || c != d || cd != dd ||
+      *algorithm == 0 || ad->size[0] != f16 || bd->size[0] != f16 || dd->size[0] != f32 ||
+      bd->size[1] != k || dd->size[1] != m || dd->size[2] != n)
+    return INVALID;
+  _Float16 *x = fetch(a, 2 * (size_t)(ad->size[3] * k)),
+           *y = fetch(b, 2 * (size_t)(bd->size[3] * n));
+  float *z = fetch(d, 4 * (size_t)(dd->size[3] * n));
+  for (int64_t j = 0; j < n; j++)
+    for (int64_t i = 0; i < m; i++) {
+      double sum = 0;
+      for (int64_t l = 0; l < k; l++)
+        sum += (double)x[i + l * ad->size[3]] * (double)y[l + j * bd->size[3]];
+      z[i + j * dd->size[3]] = (float)(*alpha * sum);
+    }
+  free(x);
+  free(y);
+  store(d, z, 4 * (size_t)(dd->size[3] * n));
+  return 0;
+}
+
 /* ---- cuFFT ---- */
 
 static int fft_n, fft_batch; /* of the one plan that a test has at a time */

@@ -23,6 +23,7 @@ while read -r task library sizes; do
   check "$task by $library" "$(expert "$task" $sizes)" "*\"library\":\"$library\"*\"verdict\":\"passed\"*"
 done <<END
 matmul/f32 cuBLAS --set m=13 --set n=7 --set k=5
+matmul/f16 cuBLASLt --set m=13 --set n=7 --set k=5
 fft/c2c cuFFT --set log2n=5 --set batch=3
 linalg/cholesky cuSOLVER --set n=20
 linalg/solve cuSOLVER --set n=20 --set m=3
