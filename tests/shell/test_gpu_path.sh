@@ -26,6 +26,20 @@ out=$(on_shim tests/gpu/run ceilings)
 check "doctor --measure, and what is done with what it found" "$out" "* 0 failed*status 0"
 out=$(NCU=none on_shim tests/gpu/run timing)
 check "the comparison of clocks runs" "$out" "* 0 failed*status 0"
+
+# A time that the GPU's memory does not allow, whatever it is: this one moves so many GB/s at most.
+known() { # GB/S: a check with that ceiling
+  mkdir -p "$folder/perigee/ceilings"
+  echo "{\"gpu\":\"simulated GPU\",\"copy\":$1}" >"$folder/perigee/ceilings/simulated-gpu.json"
+  on_shim env XDG_DATA_HOME="$folder" "$build/perigee" check vector/saxpy tests/candidates/saxpy/right.cu \
+    --device cuda:0 --set n=262144 --budget 0.1
+}
+folder=$(mktemp -d)
+check "a time above 1.05 times the ceiling is no time" "$(known 0.0001)" \
+  "*: cheat *impossible: *GB/s, and this GPU moves at most*status 1"
+check "one below is" "$(known 1000000)" "*passed*time *status 0"
+rm -rf "$folder"
+
 out=$(on_shim "$build/perigee" check vector/saxpy tests/candidates/saxpy/right.cu --device cuda:1)
 check "a GPU that is not there" "$out" "*cuda:1 does not exist: CUDA sees 1 GPU*status 3"
 folder=$(mktemp -d)
