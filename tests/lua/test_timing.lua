@@ -82,7 +82,7 @@ function TestTiming:test_a_sample_that_did_nothing_is_found_among_many()
   local folder = os.tmpname()
   os.remove(folder)
   local rec
-  for _ = 1, 20 do
+  for _ = 1, 100 do
     rec = check("", [[{
       unsigned long long t;
       asm volatile("mov.u64 %0, %globaltimer;" : "=l"(t));
