@@ -439,7 +439,7 @@ function TestTiming:test_why_there_is_no_unseen_sample_is_said()
 end
 
 -- Runs everything but the clock: medians by name, and how often each arm was timed.
-local function run_with_times(us)
+local function run_with_times(us, starts)
   local right, timed, real = candidate("", "y[i] = x[i] ^ 1;").path, {}, timing.run
   local session <close> = judge.session { device = "sim" }
   session:device().gpu_clock = true
@@ -449,6 +449,7 @@ local function run_with_times(us)
       timed[name] = (timed[name] or 0) + 1
       arm.samples = { us[name], us[name], us[name] }
       arm.time = { method = "cold", median_us = us[name] }
+      arm.starts = starts and starts[name]
     end
   end
   local records = {}
@@ -470,6 +471,22 @@ function TestTiming:test_what_is_far_faster_than_the_expert_is_measured_again()
   records, timed = run_with_times { naive = 6, expert = 50 }
   lu.assertEquals(timed, { naive = 1, expert = 1 })
   lu.assertEquals(records.naive.findings, {})
+end
+
+-- What a kernel that does nothing takes longer in one process is no slowness of the other kernel.
+function TestTiming:test_comparisons_take_off_what_a_start_takes_longer()
+  local early, late, noisy = {}, {}, {}
+  for i = 1, 40 do
+    early[i], late[i] = 5 + i % 3 * 0.03, 5.25 + i % 3 * 0.03
+    noisy[i] = 3 + i % 5
+  end
+  local us = { naive = 25, expert = 25.25 }
+  local function ratio(starts) return run_with_times(us, starts).expert.speedup.naive end
+  lu.assertAlmostEquals(ratio(nil), 25 / 25.25, 1e-9)
+  lu.assertAlmostEquals(ratio { naive = early, expert = late }, 1, 1e-9)
+  lu.assertAlmostEquals(ratio { naive = late, expert = early }, 25 / 25.5, 1e-9)
+  -- what chance explains is no difference
+  lu.assertAlmostEquals(ratio { naive = early, expert = noisy }, 25 / 25.25, 1e-9)
 end
 
 function TestTiming:test_an_unknown_method_is_an_error_of_the_task()
