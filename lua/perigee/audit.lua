@@ -165,7 +165,7 @@ local function examine(arm)
   local required, not_allowed = task:facts_of("require", arm.p), task:facts_of("forbid", arm.p)
   arm.built.audit = arm.built.audit or facts.read(arm.ptx, arm.impl.shown)
   local module = arm.built.audit
-  if module.unreadable then 
+  if module.unreadable then
     return unreadable(module, required, not_allowed, arm.impl.foreign)
   end
   local found, entries = facts.of(module, arm.kernel_names), 0

@@ -182,12 +182,14 @@ local function shorten(text)
   return #text > 110 and text:sub(1, 107) .. "..." or text
 end
 
--- A machine without the language of a candidate; where all is installed to be tested, that is a
--- failure.
+-- A machine without the language of a candidate, as the language's own probe says, too: any other
+-- failure of its compiler is one.
+local PROBES = { rust = "toolchain", triton = "version" }
+
 local function lacks(one)
-  local rec = not os.getenv "CI" and one.record
-  return rec and (rec.lang == "rust" or rec.lang == "triton") and rec.verdict == "environment"
-    and rec.reason or nil
+  local rec = one.record
+  local probe = rec and rec.verdict == "environment" and PROBES[rec.lang]
+  return probe and not require("perigee.lang." .. rec.lang)[probe]() and rec.reason or nil
 end
 
 local function say(number, one, problem)
@@ -282,6 +284,7 @@ local function main()
   local good = count.caught + count.passed
   local bad = #chosen - good - count.skipped
   print(("1..%d"):format(#chosen))
+  if count.skipped > 0 then print(("# %d passed over: no compiler"):format(count.skipped)) end
   print(("%d cheats, %d caught (%d of them pass and gain nothing), %d honest kernels, %d passed")
     :format(count.cheats, count.caught, count.gainless, count.honest, count.passed))
   print(("%d passed, %d failed"):format(good, bad))
