@@ -56,16 +56,34 @@ local function at(one, which, purpose)
   return ("%s (%s)"):format(one.task:brief(one.p, purpose), which)
 end
 
-function Session:check_case(task, index, number, set, family)
-  return self:case(task, { purpose = "check", index = index, set = set },
-    SEED_CHECK + index * SEEDS_OF_SIZE + number, family)
+-- `entry`: of check_list.
+function Session:check_case(task, entry, set)
+  return self:case(task, { purpose = "check", index = entry.index, set = set },
+    SEED_CHECK + entry.index * SEEDS_OF_SIZE + entry.number, entry.family)
 end
 
 -- What is checked, in order: a list of {index, number, family}.
 function Session:check_list(task, set)
   return families.list(params.check_count(task.params, set), judge.CHECK_SEEDS, function(index)
-    return self:check_case(task, index, 1, set)
+    return self:check_case(task, { index = index, number = 1 }, set)
   end)
+end
+
+-- Cases of the timed size that are judged and not timed: the task's field `also`. What the user has
+-- set stays.
+function Session:also_list(task, set)
+  local list = {}
+  for i, changes in ipairs(task.also) do
+    local all, differs = {}, false
+    for name, value in pairs(set or {}) do all[name] = value end
+    for name, value in pairs(changes) do
+      differs = differs or all[name] == nil
+      if all[name] == nil then all[name] = value end
+    end
+    local one = { purpose = self.purpose, set = all }
+    if differs then list[#list + 1] = self:case(task, one, SEED_TIMED + i) end
+  end
+  return list
 end
 
 function Session:timed_case(task, set)
@@ -77,8 +95,9 @@ function Session:prepare_cases(task, set)
   self.progress("making inputs and expected values")
   local started = core.now()
   for _, one in ipairs(self:check_list(task, set)) do
-    self:check_case(task, one.index, one.number, set, one.family):expected()
+    self:check_case(task, one, set):expected()
   end
+  for _, one in ipairs(self:also_list(task, set)) do one:expected() end
   local timed = self:timed_case(task, set)
   if not timed.versions then self:complete(timed) end
   self.last = { task = task, set = set, seconds = core.now() - started }
@@ -116,13 +135,14 @@ local function failed_cases(tried, count)
 end
 
 -- One check size with one seed, or one family; the failure, if any.
-function Session:check_one(arm, task, index, number, set, family)
-  arm.case = self:check_case(task, index, number, set, family)
-  local which = family and ("%s values"):format(family)
-    or ("inputs %d of %d"):format(number, judge.CHECK_SEEDS)
+function Session:check_one(arm, task, entry, set)
+  arm.case = self:check_case(task, entry, set)
+  local which = entry.family and ("%s values"):format(entry.family)
+    or ("inputs %d of %d"):format(entry.number, judge.CHECK_SEEDS)
   local where = at(arm.case, which, "sim")
   self.progress("checking " .. where)
-  local twice = number == judge.CHECK_SEEDS and index == params.check_count(task.params, set)
+  local twice = entry.number == judge.CHECK_SEEDS
+    and entry.index == params.check_count(task.params, set)
   local failure = self:verify(arm, 1, twice and "twice" or true)
   return failure, failure and judge.of_case(failure) and where or nil
 end
@@ -132,7 +152,7 @@ function Session:check_cases(arm, task, set)
   local tried, kept, since = {}, nil, nil
   local list = self:check_list(task, set)
   for _, one in ipairs(list) do
-    local failure, where = self:check_one(arm, task, one.index, one.number, set, one.family)
+    local failure, where = self:check_one(arm, task, one, set)
     tried[#tried + 1] = { params = declared(arm.case), ok = not failure }
     if failure and not kept then
       kept, since = keep(arm), core.now()
@@ -146,6 +166,18 @@ function Session:check_cases(arm, task, set)
   if arm.audit then arm.audit.findings = kept.found end
   if is_wrong(arm.failure) then
     arm.failed_cases = failed_cases(tried, #list)
+  end
+end
+
+-- Inputs of the timed size that are not timed.
+function Session:check_also(arm, task, set)
+  for _, one in ipairs(self:also_list(task, set)) do
+    arm.case = one
+    local where = at(one, "the timed size, but not timed", self.purpose)
+    self.progress("checking " .. where)
+    arm.failure = self:verify(arm, 1)
+    arm.failed_at = arm.failure and judge.of_case(arm.failure) and where or nil
+    if arm.failure then return end
   end
 end
 
@@ -175,11 +207,12 @@ function Session:check(task, candidate, how)
   arm.impl = impl.choose(candidate, how.knobs, true)
   if candidate.is_data and not candidate.broken then impl.check_knobs(arm.impl, task, arm.p) end
   self:build({ arm }, function() self:prepare_cases(task, how.set) end)
-  arm.case = self:check_case(task, 1, 1, how.set)
+  arm.case = self:check_case(task, { index = 1, number = 1 }, how.set)
   if not arm.failure then self:check_cases(arm, task, how.set) end
   if not arm.failure and not self.sim then
     arm.failure, arm.failed_at = second.ask(self, arm, task, how.set)
   end
+  if not arm.failure then self:check_also(arm, task, how.set) end
   if not arm.failure then self:check_timed(arm, task, how.set, how.untimed) end
   if arm.runner then self.pool:release(arm.runner) end
   return record.of(arm, self)

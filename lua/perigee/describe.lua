@@ -266,6 +266,13 @@ local function texts_of(signatures)
   return texts
 end
 
+-- Cases of the timed size that are not timed: "nonzeros = 1".
+local function also_texts(task, p)
+  local texts = {}
+  for i, changes in ipairs(task.also) do texts[i] = describe.settings(changes, p) end
+  return core.json_array(texts)
+end
+
 --- The description as a table.
 -- @tparam table task
 -- @tparam[opt] table set {name = value or text}: the contract of these parameters
@@ -287,7 +294,7 @@ function describe.table(task, set)
     launch = launch, default_at = task:brief(p, "default"),
     sim_at = task:brief(one.p, "sim"),
     checks = { sizes = checks, seeds = judge.CHECK_SEEDS, families = core.json_array(values),
-      cases = checks * judge.CHECK_SEEDS + #values + 1 },
+      also = also_texts(task, p), cases = checks * judge.CHECK_SEEDS + #values + #task.also + 1 },
     require = facts_of(task, "require", p), forbid = facts_of(task, "forbid", p),
     validate = validators_of(task, one), work = work_of(task, p),
     time = { method = method, batch = batch, text = explain.METHODS[method] },

@@ -138,10 +138,12 @@ end
 local function say_judging(d, out)
   section(out, "Judging")
   local values = d.checks.families
-  say_wrapped(out, "  ", ("%d size%s with %d seeds each%s, then the timed size; sim:check looks at "
-    .. "every access, too"):format(d.checks.sizes, d.checks.sizes == 1 and "" or "s",
+  local also = table.concat(d.checks.also, "; ")
+  say_wrapped(out, "  ", ("%d size%s with %d seeds each%s, then the timed size%s; sim:check looks "
+    .. "at every access, too"):format(d.checks.sizes, d.checks.sizes == 1 and "" or "s",
     d.checks.seeds, #values == 0 and "" or (", one with %s values"):format(
-    table.concat(values, ", "))))
+    table.concat(values, ", ")), also == "" and "" or (", with %s and as it is timed"):format(
+    also)))
   for _, one in ipairs(d.validate) do
     local options = one.options ~= "" and (" (%s)"):format(one.options) or ""
     out(("  validator %s%s"):format(one.name, options))

@@ -174,6 +174,7 @@ local function by_number(found, nothing_else)
   if found.ratios == found.pairs and near(found.ratio_min, found.ratio_max) then
     local ratio = (found.ratio_min + found.ratio_max) / 2
     if near(math.min(ratio, -1), math.max(ratio, -1)) then return "they have the wrong sign" end
+    if near(math.min(ratio, 1), math.max(ratio, 1)) then return nil end -- rounding
     if ratio ~= 0 then return ("off by a constant factor %.6g"):format(ratio) end
   end
   if near(found.difference_min, found.difference_max) then

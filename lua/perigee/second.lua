@@ -48,7 +48,7 @@ end
 -- One case on the simulator. Returns a failure or nil, and where.
 local function try(other, copy, task, index, set)
   local able, failure, where = errors.catch("environment", other.check_one, other, copy, task,
-    index, 1, set)
+    { index = index, number = 1 }, set)
   if able then return failure, where end
   if failure.code ~= "environment" then errors.again(failure) end
   return { verdict = "environment", reason = failure.message, findings = {} }

@@ -26,7 +26,7 @@ local FIELDS = {
   validate = "table function string", time = "function table", work = "function", impls = "table",
   facts = "function table", allow_empty = "boolean", varies = "boolean",
   closed = "boolean",
-  families = "table", deterministic = "boolean", own_layout = "boolean table",
+  families = "table", also = "table", deterministic = "boolean", own_layout = "boolean table",
   require = "table function", forbid = "table function", torch = "string",
 }
 local REQUIRED = { "name", "kernel", "launch", "reference" }
@@ -143,6 +143,17 @@ local function check_sweeps(sweeps, declared_params, where)
     end
   end
   return sweeps
+end
+
+-- Further cases of the timed size: values of parameters.
+local function check_also(also, declared_params, where)
+  for i, changes in ipairs(also) do
+    if type(changes) ~= "table" then
+      fail(where, "write also = { { nonzeros = 1 } }", "also #%d: expected values of parameters", i)
+    end
+    params.resolve(declared_params, { purpose = "sim", set = changes, where = where })
+  end
+  return also
 end
 
 -- Names of the parameters whose choices are contracts of their own.
@@ -296,6 +307,7 @@ function task.new(declared)
   self.cells = check_cells(declared.cells or variant_cells(self.params, self.variants),
     self.params, where)
   self.sweeps = check_sweeps(declared.sweeps or {}, self.params, where)
+  self.also = check_also(declared.also or {}, self.params, where)
   check_contracts(self)
   self.impls = impl_list(experts.with_torch(declared), self.params, where)
   self.validate = declared.validate or "close"

@@ -39,7 +39,8 @@ function trial.compile(session, task, candidate, how)
   local arm = arm_of(session, task, candidate, how)
   session:build({ arm })
   -- the first size may be one at which nothing is launched
-  arm.case = session:check_case(task, params.check_count(task.params, how.set), 1, how.set)
+  arm.case = session:check_case(task,
+    { index = params.check_count(task.params, how.set), number = 1 }, how.set)
   if not arm.failure then arm.failure = session:prepare(arm, 1) end
   release(session, { arm })
   return (record.of(arm, session))

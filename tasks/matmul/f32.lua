@@ -9,6 +9,23 @@ local function extent(default, check, sim, doc)
   return { default = default, check = check, sim = sim, min = 1, max = 16384, doc = doc }
 end
 
+-- Each row keeps its elements in p.nonzeros random columns.
+local function thinned(a, p, rng)
+  local few = pg.array("f32", { p.m, p.k })
+  local columns = rng:array("i64", p.m * p.nonzeros, { dist = "integer", last = p.k - 1 })
+  for i = 0, columns.count - 1 do
+    local place = i // p.nonzeros * p.k + columns[i]
+    few[place] = a[place]
+  end
+  return few
+end
+
+-- Three products of tf32 numbers for one, which keep 22 bits of the factors, are right: rounding
+-- within 4 sqrt(16) = 16 units. Those of bf16 numbers keep 16, and are off by 16 times as much.
+local function roundings(p)
+  return p.nonzeros > 0 and math.min(16 * p.nonzeros, p.k) or p.k
+end
+
 return pg.task {
   name = "matmul/f32",
   doc = [[
@@ -23,13 +40,21 @@ with them. At the default size arithmetic is the limit: 2 m n k operations.]],
     m = extent(4096, { 1, 17, 128, 256, 131, 5 }, 150, "rows of a and c"),
     n = extent(4096, { 1, 33, 128, 384, 258, 300 }, 140, "columns of b and c"),
     k = extent(4096, { 1, 65, 128, 320, 129, 77 }, 70, "columns of a, rows of b"),
+    nonzeros = {
+      default = 0, check = { 0, 0, 0, 0, 0, 2 }, sim = 0, min = 0, max = 16384,
+      doc = "elements of a row of a that are not 0; 0: all",
+    },
   },
   inputs = function(p, rng)
     local between = { dist = "uniform", low = -1, high = 1 }
+    local a = rng:array("f32", { p.m, p.k }, between)
     return {
-      a = rng:array("f32", { p.m, p.k }, between), b = rng:array("f32", { p.k, p.n }, between),
+      a = p.nonzeros > 0 and thinned(a, p, rng) or a,
+      b = rng:array("f32", { p.k, p.n }, between),
     }
   end,
+  -- Many roundings hide that factors have lost bits; the product of two numbers hides nothing.
+  also = { { nonzeros = 1 } },
   families = { "tiny", "huge", "zeros", "equal", "alternating" },
   outputs = function(p) return { c = pg.spec("f32", { p.m, p.n }) } end,
   kernel = "void matmul(const float* a, const float* b, float* c, int m, int n, int k)",
@@ -40,7 +65,7 @@ with them. At the default size arithmetic is the limit: 2 m n k operations.]],
   reference = function(p, io)
     return { c = p.m * p.n * p.k <= MOST_COMPUTED and pg.product(io.a, io.b) or nil }
   end,
-  validate = "freivalds",
+  validate = { "freivalds", ops = roundings },
   work = function(p)
     return {
       bytes = 4 * (p.m * p.k + p.k * p.n + p.m * p.n), flops = 2 * p.m * p.n * p.k,

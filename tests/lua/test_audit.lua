@@ -27,13 +27,6 @@ local function module(text)
   return facts.read(HEAD .. text, "t.ptx")
 end
 
--- Facts of a kernel of this body.
-local function of(body)
-  local read = module(".entry k(.param .u64 out, .param .u32 n) {\n" .. REGS .. body .. "\nret; }")
-  lu.assertNil(read.unreadable)
-  return facts.of(read, { "k" })
-end
-
 -- ---- findings ----
 
 TestFindings = {}
@@ -350,8 +343,8 @@ end
 function TestContract:test_what_cannot_be_read_cannot_keep_a_contract()
   local function failure(fields, foreign)
     local arm = { case = { task = task_with(fields), signatures = {} }, p = { n = 64 }, steps = {},
-      built = {}, ptx = ".version 99.9 .new_directive", impl = { shown = "x.ptx", foreign = foreign },
-      kernel_names = { "sums" }, key = "k" }
+      built = {}, ptx = ".version 99.9 .new_directive",
+      impl = { shown = "x.ptx", foreign = foreign }, kernel_names = { "sums" }, key = "k" }
     return audit.arm(arm), arm.audit
   end
   local broken = failure { require = { "dp4a" } }

@@ -1,4 +1,5 @@
--- What `perigee check` shows a candidate: seeds that nobody can know before.
+-- What `perigee check` shows a candidate: seeds that nobody can know before, and further cases of
+-- the size that is timed.
 local lu = require "luaunit"
 local core = require "perigee.core"
 local pg = require "perigee"
@@ -103,6 +104,45 @@ function TestChecking:test_a_seed_that_was_given_is_kept_and_told()
     lu.assertEquals({ rec.verdict, rec.seed }, { "passed", 42 })
     lu.assertTrue(has(rec, "known_seed"))
   end
+end
+
+-- Right but where all elements are one, which only a further case of the timed size has.
+local NOT_ONES = [[
+extern "C" __global__ void twice(const float* x, float* y, int n) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n) y[i] = x[0] == 1.f && x[1] == 1.f ? 0.f : 2.f * x[i];
+}]]
+
+local function with_ones()
+  return task {
+    params = { n = { default = 512, check = { 5, 300 } }, ones = { default = false } },
+    inputs = function(p, rng)
+      return { x = p.ones and pg.array("f32", p.n, 1.0) or rng:array("f32", p.n) }
+    end,
+    also = { { ones = true } },
+  }
+end
+
+function TestChecking:test_further_cases_of_the_timed_size()
+  local given, path = candidate(NOT_ONES)
+  local session <close> = judge.session { device = "sim:check" }
+  local rec = session:check(with_ones(), given, {})
+  lu.assertEquals(rec.verdict, "wrong_result")
+  lu.assertStrContains(rec.failed_at, "n = 300, ones = true (the timed size, but not timed)")
+  lu.assertEquals(session:check(with_ones(), given, { set = { ones = false } }).verdict, "passed")
+  lu.assertEquals(session:check(task(), given, {}).verdict, "passed")
+  os.remove(path)
+  local right = records(session, with_ones(), 1)[1]
+  lu.assertEquals({ right.verdict, right.cases, right.params.ones }, { "passed", 11, false })
+end
+
+function TestChecking:test_a_further_case_of_what_is_no_parameter_is_an_error()
+  local ok, e = pcall(task, { also = { { ones = true } } })
+  lu.assertFalse(ok)
+  lu.assertStrContains(e.message, "ones")
+  ok, e = pcall(task, { also = { "ones" } })
+  lu.assertFalse(ok)
+  lu.assertStrContains(e.message, "also #1")
 end
 
 -- Where nothing is random no seed is made up.

@@ -57,7 +57,7 @@ function TestDescribe:test_figures_are_those_of_the_default_size()
     .. "memory" })
   lu.assertEquals(d.scalars[2], { name = "t", type = "float", value = 500.0 })
   lu.assertEquals(d.work.bytes, 8000)
-  lu.assertEquals(d.checks, { sizes = 2, seeds = 3, families = {}, cases = 7 })
+  lu.assertEquals(d.checks, { sizes = 2, seeds = 3, families = {}, also = {}, cases = 7 })
 end
 
 function TestDescribe:test_the_contract_is_of_what_is_launched_and_of_the_variant_that_is_set()

@@ -110,13 +110,13 @@ local function check_all(one, declared)
   local session <close> = judge.session { device = "sim", seed = 3 }
   local count = 0
   for _, entry in ipairs(session:check_list(one)) do
-    local p = session:check_case(one, entry.index, entry.number, nil, entry.family).p
+    local p = session:check_case(one, entry).p
     if entry.family and require("perigee.params").fits(declared.only, p) then
       local arm = { impl = impl.resolve(one, declared, p), p = p, kind = "check", cases = 0 }
       session:build { arm }
-      arm.case = session:check_case(one, entry.index, entry.number, nil, entry.family)
+      arm.case = session:check_case(one, entry)
       local failure = arm.failure
-        or session:check_one(arm, one, entry.index, entry.number, nil, entry.family)
+        or session:check_one(arm, one, entry)
       count = count + 1
       lu.assertNil(failure and ("%s: %s"):format(entry.family, failure.reason))
       session.pool:release(arm.runner)

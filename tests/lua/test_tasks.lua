@@ -57,6 +57,44 @@ function TestSaxpy:test_terms_that_cancel_are_right()
   end
 end
 
+TestProducts = {}
+
+-- An f64 array rounded to so many bits.
+local function rounded(x, bits)
+  local out = x:cast "f64"
+  for i = 0, out.count - 1 do
+    local unit = out[i] == 0 and 1 or 2.0 ^ (math.floor(math.log(math.abs(out[i]), 2)) - bits + 1)
+    out[i] = math.floor(out[i] / unit + 0.5) * unit
+  end
+  return out
+end
+
+-- The product of factors that are sums of two numbers of `bits` bits, without that of their tails;
+-- judged by its rows alone, as it is where it is too large for a reference.
+local function judge_split(p, seed, bits)
+  local one = case.make(pg.catalogue.find("matmul/f32")[1], p, seed)
+  one.wanted = {}
+  local a, b = rounded(one.io.a, bits), rounded(one.io.b, bits)
+  local c = pg.product(a, b) + pg.product(a, rounded(one.io.b - b, bits))
+    + pg.product(rounded(one.io.a - a, bits), b)
+  return validate.run(one, { c = c:cast("f32"):reshape { p.m, p.n } }, 0x7fa12345).ok
+end
+
+-- What roundings of many terms would hide, a row with one element does not.
+function TestProducts:test_factors_keep_their_bits()
+  local task = pg.catalogue.find("matmul/f32")[1]
+  validate.prepare(task)
+  local set = { m = 100, n = 300, k = 40 }
+  for name, value in pairs(task.also[1]) do set[name] = value end
+  local p = task:resolve { purpose = "default", set = set }
+  for seed = 1, 5 do
+    lu.assertFalse(judge_split(p, seed, 8)) -- bf16
+    lu.assertTrue(judge_split(p, seed, 11)) -- tf32
+  end
+  p = task:resolve { purpose = "default", set = { m = 8, n = 16, k = 8192 } }
+  lu.assertTrue(judge_split(p, 1, 8)) -- why it is asked at all
+end
+
 TestGraphs = {}
 
 local csr = require "graph.csr"
