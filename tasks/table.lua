@@ -4,6 +4,7 @@
 --     build/perigee tasks/table.lua                         all, each in its first cell
 --     build/perigee tasks/table.lua reduce/sum hash/find:linear-0.5,bucket-0.9
 --     build/perigee tasks/table.lua --experts [TASK...]     beside what libraries and PyTorch do
+--     build/perigee tasks/table.lua --experts=torch         of PyTorch's ways only these; =none
 --
 -- The limit is what `perigee doctor --measure` finds: it is measured first where that was not yet
 -- done. Elsewhere than on a GPU there is no limit, and times are those of the simulator.
@@ -139,10 +140,14 @@ local function errors_of(entry, names)
 end
 
 -- Implementations that run by themselves, and those with PyTorch where the task has lines for it.
-local function names_of(task, with_torch)
+local function names_of(task, torch)
   local names = {}
   for _, impl in ipairs(task:select_impls()) do names[#names + 1] = impl.name end
-  for _, name in ipairs(with_torch and task.torch and TORCH or {}) do names[#names + 1] = name end
+  for _, name in ipairs(TORCH) do
+    local wanted = task.torch and (torch == "" or ("," .. torch .. ","):find("," .. name .. ",", 1,
+      true))
+    if wanted then names[#names + 1] = name end
+  end
   return names
 end
 
@@ -161,8 +166,8 @@ local function library_text(record)
   return library and ("%s %s"):format(library.library, library.version) or record.verdict
 end
 
-local function expert_row(entry, with_torch)
-  local names = names_of(entry.task, with_torch)
+local function expert_row(entry, torch)
+  local names = names_of(entry.task, torch)
   local records = pg.run(entry.task, { cells = entry.cells, impls = names })
   local found, own = by_name(records), {}
   for _, record in ipairs(records) do
@@ -185,7 +190,7 @@ local EXPERT_TITLES = { "task", "naive", "best of ours", "time", "library", "tim
   "ours against it", "of limit, ours", "of limit, library", "error, ours", "error, library",
   "PyTorch", "compile", "reduce-overhead", "CUDA graph" }
 
-local function print_experts(list)
+local function print_experts(list, torch)
   local failed = false
   print_row(EXPERT_TITLES)
   print_row { table.unpack({ "---", "---", "---", "---", "---", "---", "---", "---", "---", "---",
@@ -193,7 +198,7 @@ local function print_experts(list)
   for _, entry in ipairs(list) do
     local has = false
     for _, name in ipairs(entry.task:impl_names()) do has = has or name == "expert" end
-    if has then failed = expert_row(entry, true) or failed end
+    if has then failed = expert_row(entry, torch) or failed end
     io.stdout:flush()
   end
   return failed
@@ -213,7 +218,7 @@ local function print_plain(list)
   return failed
 end
 
-local beside = arg[1] == "--experts"
+local beside = (arg[1] or ""):match "^%-%-experts=?(.*)$"
 if beside then table.remove(arg, 1) end
 measure_ceilings()
-return (beside and print_experts or print_plain)(chosen()) and 1 or 0
+return (beside and print_experts or print_plain)(chosen(), beside) and 1 or 0
