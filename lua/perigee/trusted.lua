@@ -6,7 +6,7 @@
 --      -- run.stream   the stream that everything goes to, an integer
 --      -- run.sets     list of {name = device address} of each set; run.buffers[name] = {dtype,
 --      --              shape, bytes}
---      -- run.memory   bytes that the device has; run.gpu its name
+--      -- run.memory   bytes that the device has; run.gpu its name, run.device its number
 --      -- run.options  what the implementation says as `with`
 --      local handle = require "perigee.lib.cublas".handle(run.stream)
 --      local function enqueue(io, set) handle:sgemm(...) end -- io = run.sets[set + 1]
@@ -38,7 +38,7 @@ local function run_of(request, given)
   local buffers = {}
   for _, buffer in ipairs(request.buffers) do buffers[buffer.name] = buffer end
   return { params = request.params, stream = given.stream, memory = given.memory,
-    gpu = given.gpu,
+    gpu = given.gpu, device = math.tointeger(tonumber(given.device:match "%d+$")),
     sets = sets_of(request, given), buffers = buffers, list = request.buffers,
     options = request.options or {} }
 end

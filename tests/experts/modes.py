@@ -18,7 +18,7 @@ for mode in ["eager", "compile", "overhead", "graph"]:
     request = {"name": "t", "source": "return a * x", "mode": mode, "params": {"a": 2},
                "buffers": [{"name": "x", "role": "input", "dtype": "f32", "shape": [1]},
                            {"name": "y", "role": "output", "dtype": "f32", "shape": [1]}],
-               "sets": [{"x": address[0], "y": address[1]}], "stream": 1}
+               "sets": [{"x": address[0], "y": address[1]}], "stream": 1, "device": 0}
     room, keep = ctypes.create_string_buffer(1 << 16), []
     scope["prepare"](json.dumps(request), ctypes.addressof(room), len(room), keep)
     answer = json.loads(room.value)

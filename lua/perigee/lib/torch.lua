@@ -52,7 +52,7 @@ end
 function torch.arm(run)
   local said, room = prepare { name = run.options.name, source = run.options.source,
     mode = run.options.mode, params = run.params, buffers = run.list, sets = run.sets,
-    stream = run.stream }
+    stream = run.stream, device = run.device }
   if said.missing then
     core.error("environment", ("Python (%s) has no PyTorch: %s"):format(
       os.getenv "PERIGEE_PYTHON" or "python3", said.missing),

@@ -7,24 +7,36 @@ import json
 import textwrap
 import traceback
 
-TYPES = {"f64": "<f8", "f32": "<f4", "f16": "<f2", "bf16": "<i2", "i8": "|i1", "i16": "<i2",
-         "i32": "<i4", "i64": "<i8", "u8": "|u1", "u16": "<u2", "u32": "<u4", "u64": "<u8",
-         "bool": "|b1"}
+# dtype: DLPack's code and bits.
+TYPES = {"f64": (2, 64), "f32": (2, 32), "f16": (2, 16), "bf16": (4, 16), "bool": (6, 8),
+         "i8": (0, 8), "i16": (0, 16), "i32": (0, 32), "i64": (0, 64),
+         "u8": (1, 8), "u16": (1, 16), "u32": (1, 32), "u64": (1, 64)}
+CUDA = 2
 CALLBACK = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_int)
 WARMUP = 3
 
 
-class Memory:
-    """Device memory of the runner, as PyTorch takes it."""
+class Managed(ctypes.Structure):
+    """DLPack's DLManagedTensor."""
+    _fields_ = [("data", ctypes.c_void_p), ("device_type", ctypes.c_int32),
+                ("device", ctypes.c_int32), ("ndim", ctypes.c_int32), ("code", ctypes.c_uint8),
+                ("bits", ctypes.c_uint8), ("lanes", ctypes.c_uint16),
+                ("shape", ctypes.POINTER(ctypes.c_int64)),
+                ("strides", ctypes.POINTER(ctypes.c_int64)), ("offset", ctypes.c_uint64),
+                ("context", ctypes.c_void_p), ("deleter", ctypes.c_void_p)]
 
-    def __init__(self, address, shape, typestr):
-        self.__cuda_array_interface__ = {
-            "shape": tuple(shape), "typestr": typestr, "data": (address, False), "version": 3}
 
-
-def tensor(torch, buffer, address):
-    view = torch.as_tensor(Memory(address, buffer["shape"], TYPES[buffer["dtype"]]), device="cuda")
-    return view.view(torch.bfloat16) if buffer["dtype"] == "bf16" else view
+def tensor(torch, buffer, address, device, keep):
+    """A view of the runner's memory. `keep` holds what must live as long as it."""
+    new_capsule = ctypes.pythonapi.PyCapsule_New
+    new_capsule.restype, new_capsule.argtypes = ctypes.py_object, [ctypes.c_void_p, ctypes.c_char_p,
+                                                                   ctypes.c_void_p]
+    shape = buffer["shape"]
+    extents = (ctypes.c_int64 * max(1, len(shape)))(*shape)
+    code, bits = TYPES[buffer["dtype"]]
+    managed = Managed(address, CUDA, device, len(shape), code, bits, 1, extents)
+    keep.append((extents, managed))
+    return torch.utils.dlpack.from_dlpack(new_capsule(ctypes.addressof(managed), b"dltensor", None))
 
 
 def function(torch, request, inputs):
@@ -42,14 +54,17 @@ class Arm:
         torch.backends.cuda.matmul.allow_tf32 = False
         torch.backends.cudnn.allow_tf32 = False
         torch.backends.cudnn.benchmark = True
+        device = request["device"]
+        torch.cuda.set_device(device)
         self.stream = torch.cuda.ExternalStream(request["stream"])
         torch.cuda.set_stream(self.stream)
         names = [b["name"] for b in request["buffers"]]
         by_name = {b["name"]: b for b in request["buffers"]}
         inputs = [n for n in names if by_name[n]["role"] == "input"]
         self.outputs = [n for n in names if by_name[n]["role"] == "output"]
-        sets = [{n: tensor(torch, by_name[n], io[n]) for n in inputs + self.outputs}
-                for io in request["sets"]]
+        self.memory = []
+        sets = [{n: tensor(torch, by_name[n], io[n], device, self.memory)
+                 for n in inputs + self.outputs} for io in request["sets"]]
         self.into = [[io[n] for n in self.outputs] for io in sets]
         self.made = [None] * len(sets)
         f = function(torch, request, inputs)
