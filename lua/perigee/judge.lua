@@ -109,13 +109,13 @@ function Session:has_clock()
   return not self.sim
 end
 
--- Expected values, and further versions of a case that is timed.
-function Session:complete(one)
+-- Expected values, and further versions of a case that is timed; `own`: of no candidates.
+function Session:complete(one, own)
   if self:has_clock() then
     local _, launches = timing.method_of(one.task, one.p, self.method)
     versions.add(one, function(number)
       return core.random_u64(one.seed, VERSION + number, 0) >> 12
-    end, launches)
+    end, launches, own)
   else
     one:expected()
   end
@@ -412,13 +412,21 @@ local function reset(arm, p, cell)
   arm.p, arm.cell = p, cell
 end
 
+-- Whether none of the arms is a candidate.
+local function all_own(arms)
+  for _, arm in ipairs(arms) do
+    if arm.impl.foreign then return false end
+  end
+  return true
+end
+
 -- One point: the same inputs for every arm; all are right or wrong before any is timed.
 function Session:run_point(task, arms, p, number)
   local title = arms[1].cell and arms[1].cell.name or task.name
   local one
   self:build(arms, function()
     self.progress(title .. ": making inputs and expected values")
-    one = self:complete(case.make(task, p, self:seed_of(number)))
+    one = self:complete(case.make(task, p, self:seed_of(number)), all_own(arms))
   end)
   local sets = self:sets_for(one, arms)
   for _, arm in ipairs(arms) do

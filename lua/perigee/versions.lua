@@ -11,7 +11,8 @@ local versions = {}
 local MOST = 3
 local SECONDS = 0.5 -- for the inputs and expected values of all but the second
 local SECOND_S = 1.5 -- a second one is worth that much,
-local HELD_S = 10 -- and one that is held back that
+local HELD_S, HELD_OWN_S = 10, 0.5 -- and one that is held back that, from candidates and from a
+-- task's own implementations, which have nothing to hide
 local BYTES = 1 << 30 -- of what all versions hold on the device and in shared memory
 
 local function has_contents(buffer)
@@ -66,7 +67,8 @@ end
 -- @tparam table one a case
 -- @tparam function seed_of number of a version, from 2 -> its seed
 -- @tparam[opt=3] integer most versions that samples take turns at
-function versions.add(one, seed_of, most)
+-- @tparam[opt] boolean own only a task's own implementations are timed
+function versions.add(one, seed_of, most, own)
   local started = core.now()
   one:expected()
   local first_s, bytes = core.now() - started, constant_bytes(one)
@@ -78,10 +80,10 @@ function versions.add(one, seed_of, most)
   end
   one.versions = list
   one.held_back = { seed_of = seed_of }
-  if first_s < HELD_S then
+  if first_s < (own and HELD_OWN_S or HELD_S) then
     versions.unseen(one, 1)
   else
-    one.held_back.why = ("inputs and expected values take %.0f s"):format(first_s)
+    one.held_back.why = ("inputs and expected values take %.1f s"):format(first_s)
   end
 end
 
