@@ -5,7 +5,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <ftw.h>
+#include <glob.h>
 #include <limits.h>
 #include <signal.h>
 #include <stdio.h>
@@ -16,9 +16,11 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "confine.h"
+#include "remove.h"
 #include "request.h"
 #include "tool_wait.h"
 
@@ -27,7 +29,8 @@ enum {
   TOOLCHAIN_MOST = 64,
   FILE_MOST = 256 << 20, /* of any file that a compiler writes: core's is 41 MB */
   OUTPUT_MOST = 64 << 20,
-  LOG_MOST = 1 << 18
+  LOG_MOST = 1 << 18,
+  LEFT_S = 3600
 };
 /* How the child tells that it did not become the program: a byte behind the names of what it holds,
  * through a pipe that the program does not have. */
@@ -47,31 +50,46 @@ typedef struct tool {
 
 /* ---- the folder ---- */
 
+static const char *base(void) {
+  const char *given = getenv("TMPDIR");
+  return given && *given ? given : "/tmp";
+}
+
 static void name_folder(char out[PATH_MAX - NAME_MAX - 1], int pid) {
-  const char *base = getenv("TMPDIR");
-  snprintf(out, PATH_MAX - NAME_MAX - 1, "%s/perigee-tool-%d", base && *base ? base : "/tmp", pid);
+  snprintf(out, PATH_MAX - NAME_MAX - 1, "%s/perigee-tool-%d", base(), pid);
 }
 
-static int remove_entry(const char *path, const struct stat *info, int kind, struct FTW *walk) {
-  (void)info, (void)kind, (void)walk;
-  remove(path);
-  return 0;
-}
-
-static void remove_folder(const char *path) {
-  nftw(path, remove_entry, 16, FTW_DEPTH | FTW_PHYS);
+static bool is_own_folder(const char *path, struct stat *info) {
+  return lstat(path, info) == 0 && S_ISDIR(info->st_mode) && info->st_uid == geteuid();
 }
 
 void pg_tool_clean(int pid) {
   char folder[PATH_MAX - NAME_MAX - 1];
   struct stat info;
   name_folder(folder, pid);
-  if (lstat(folder, &info) == 0 && S_ISDIR(info.st_mode) && info.st_uid == geteuid())
-    remove_folder(folder);
+  if (is_own_folder(folder, &info)) pg_remove_folder(folder);
+}
+
+/* Folders of workers that died with their judge, when nobody was left to remove them. The process
+ * may be one of another container that shares this folder, so it must have had its time. */
+static void remove_left(void) {
+  char pattern[PATH_MAX];
+  glob_t found;
+  struct stat info;
+  snprintf(pattern, sizeof pattern, "%s/perigee-tool-*", base());
+  if (glob(pattern, GLOB_NOSORT, NULL, &found) != 0) return;
+  for (size_t i = 0; i < found.gl_pathc; i++) {
+    int pid = atoi(strrchr(found.gl_pathv[i], '-') + 1);
+    bool gone = pid > 0 && kill(pid, 0) < 0 && errno == ESRCH;
+    if (gone && is_own_folder(found.gl_pathv[i], &info) && time(NULL) - info.st_mtime > LEFT_S)
+      pg_remove_folder(found.gl_pathv[i]);
+  }
+  globfree(&found);
 }
 
 static pg_code make_folder(tool *t, pg_error *error) {
   pg_tool_clean(getpid());
+  remove_left();
   name_folder(t->folder, getpid());
   if (mkdir(t->folder, 0700) == 0) return PG_OK;
   pg_fail(error, PG_IO, "cannot make a folder for the compiler: %s", strerror(errno));

@@ -19,7 +19,7 @@
 
 #include "watch.h"
 
-enum { ENTRIES_MOST = 10000, POLL_NS = 2000000, POLLS_A_LOOK = 50 };
+enum { ENTRIES_MOST = 10000, LEVELS_MOST = 64, POLL_NS = 2000000, POLLS_A_LOOK = 50 };
 static const double files_most = 0x1p30;
 static const double hidden_most = 0x1p32; /* the disk is not this program's alone */
 static const double disk_reserve = 0x1p28;
@@ -47,7 +47,8 @@ static double free_bytes(const char *folder) {
   return statvfs(folder, &info) < 0 ? 0 : (double)info.f_bavail * (double)info.f_frsize;
 }
 
-/* Bytes of files below a folder; more than any limit when there are too many of them to count. */
+/* Bytes of files below a folder; more than any limit when they are too many to count, or lie deeper
+ * than one sees. */
 static double bytes_below(const char *folder) {
   char *roots[] = {(char *)(uintptr_t)folder, NULL};
   FTS *walk = fts_open(roots, FTS_PHYSICAL | FTS_NOCHDIR, NULL);
@@ -55,7 +56,7 @@ static double bytes_below(const char *folder) {
   int count = 0;
   for (FTSENT *entry; walk && (entry = fts_read(walk));) {
     if (entry->fts_info == FTS_F) bytes += 512.0 * (double)entry->fts_statp->st_blocks;
-    if (++count > ENTRIES_MOST) {
+    if (++count > ENTRIES_MOST || entry->fts_level > LEVELS_MOST) {
       bytes = files_most + 1;
       break;
     }
@@ -97,8 +98,9 @@ static pg_code look(const limits *l, pg_error *error) {
                    PG_PROCESSES_MOST);
   if (bytes_below(l->folder) > files_most)
     return pg_fail(error, PG_COMPILE,
-                   "the compiler was ended: it had written more than %g GiB or %d files",
-                   files_most / 0x1p30, ENTRIES_MOST);
+                   "the compiler was ended: it had written more than %g GiB or %d files, or more "
+                   "than %d folders deep",
+                   files_most / 0x1p30, ENTRIES_MOST, LEVELS_MOST);
   if (free_bytes(l->folder) >= l->disk_least) return PG_OK;
   pg_fail(error, PG_ENVIRONMENT, "the compiler was ended: the disk of its folder was filling up");
   pg_where(error, "%s", l->folder);

@@ -1,5 +1,7 @@
 /* Compilers that are programs: what they may take, and that nothing of them is left. Shell scripts
  * stand for them. This program is its own worker. */
+#include <errno.h>
+#include <fcntl.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -9,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -180,7 +183,43 @@ static void their_number_is_bounded(void **state) {
        "10000 files");
 }
 
+/* Deeper than any path is long, and closed to who would look inside. */
+static void what_it_writes_is_removed_however_deep(void **state) {
+  (void)state;
+  char folder[64];
+  pg_worker *w = spawn();
+  char *reply = answer(w, "perl -e 'mkdir \"shut\", 0; for (1..3000) { mkdir \"d\" x 100 or die; "
+                          "chdir \"d\" x 100; open F, \">file\"; } mkdir \"shut\"; "
+                          "mkdir \"shut/in\"; chmod 0, \"shut\"' && echo made");
+  if (!strstr(reply, "made") && !strstr(reply, "folders deep")) fail_msg("%s", reply);
+  free(reply);
+  snprintf(folder, sizeof folder, "/tmp/perigee-tool-%d", pg_worker_pid(w));
+  pg_worker_free(w);
+  assert_int_equal(access(folder, F_OK), -1);
+}
+
+/* A judge that is killed cannot remove its worker's folder: the next one does, an hour later. */
+static void what_the_dead_left_is_removed(void **state) {
+  (void)state;
+  static const char *const names[] = {"/tmp/perigee-tool-999999999", "/tmp/perigee-tool-999999998"};
+  const struct timespec long_ago[2] = {{.tv_sec = 1000}, {.tv_sec = 1000}};
+  for (int i = 0; i < 2; i++) assert_true(mkdir(names[i], 0700) == 0 || errno == EEXIST);
+  assert_int_equal(utimensat(AT_FDCWD, names[0], long_ago, 0), 0);
+  pg_worker *w = spawn();
+  free(answer(w, "true"));
+  assert_int_equal(access(names[0], F_OK), -1);
+  assert_int_equal(access(names[1], F_OK), 0);
+  rmdir(names[1]);
+  pg_worker_free(w);
+}
+
+static void deep_folders_are_bounded(void **state) {
+  (void)state;
+  ends("d=; for i in $(seq 80); do d=${d}d/; done; mkdir -p $d; sleep 5", "64 folders deep");
+}
+
 int main(int argc, char **argv) {
+  unsetenv("TMPDIR");
   if (argc > 1 && strcmp(argv[1], "--worker") == 0)
     return pg_child_main(argc, argv, fake_open, NULL);
   const struct CMUnitTest tests[] = {
@@ -192,6 +231,9 @@ int main(int argc, char **argv) {
       cmocka_unit_test(memory_is_bounded_by_what_the_machine_has),
       cmocka_unit_test(files_are_bounded_in_all),
       cmocka_unit_test(their_number_is_bounded),
+      cmocka_unit_test(what_the_dead_left_is_removed),
+      cmocka_unit_test(deep_folders_are_bounded),
+      cmocka_unit_test(what_it_writes_is_removed_however_deep),
   };
   return cmocka_run_group_tests_name("tool", tests, NULL, NULL);
 }
