@@ -1,10 +1,14 @@
 /* Lua binding of channels: perigee.channel userdata, and core.poll over several of them. */
 #include "../channel.h"
+#include "../home.h"
 #include "../judge/watch.h"
 #include "bind.h"
 #include "value.h"
 
+#include <limits.h>
 #include <math.h>
+#include <signal.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define CHANNEL_META "perigee.channel"
@@ -31,6 +35,15 @@ static pg_channel **push_channel(lua_State *L) {
 static int standard_channel(lua_State *L) {
   pg_error error = {0};
   if (pg_channel_standard(push_channel(L), &error)) return pg_lua_raise(L, &error);
+  return 1;
+}
+
+/* core.binary(): the path of this command, for others to start. Raises environment. */
+static int binary(lua_State *L) {
+  char path[PG_PATH_MAX], resolved[PATH_MAX];
+  pg_error error = {0};
+  if (pg_binary(path, &error)) return pg_lua_raise(L, &error);
+  lua_pushstring(L, realpath(path, resolved) ? resolved : path);
   return 1;
 }
 
@@ -77,8 +90,18 @@ static int channel_write(lua_State *L) {
   return 1;
 }
 
+/* The child's group, and what it has started that left the group. */
+static void end_child(pg_channel *channel) {
+  pid_t members[PG_PROCESSES_MOST + 1];
+  int pid = channel ? pg_channel_pid(channel) : 0;
+  int count = pid > 0 ? pg_family_of(pid, members) : 0;
+  if (pid > 0) pg_channel_kill(channel);
+  for (int i = 1; i < count; i++) kill(members[i], SIGKILL);
+}
+
+/* c:kill(): the child and all that it has started. */
 static int channel_kill(lua_State *L) {
-  pg_channel_kill(check_channel(L, 1));
+  end_child(check_channel(L, 1));
   return 0;
 }
 
@@ -101,6 +124,7 @@ static int channel_memory(lua_State *L) {
 
 static int channel_gc(lua_State *L) {
   pg_channel **box = luaL_checkudata(L, 1, CHANNEL_META);
+  end_child(*box);
   pg_channel_free(*box);
   *box = NULL;
   return 0;
@@ -155,7 +179,10 @@ void pg_bind_channel(lua_State *L) {
   luaL_newlib(L, methods);
   lua_setfield(L, -2, "__index");
   lua_pop(L, 1);
-  static const luaL_Reg functions[] = {
-      {"standard_channel", standard_channel}, {"start", start}, {"poll", core_poll}, {NULL, NULL}};
+  static const luaL_Reg functions[] = {{"binary", binary},
+                                       {"standard_channel", standard_channel},
+                                       {"start", start},
+                                       {"poll", core_poll},
+                                       {NULL, NULL}};
   luaL_setfuncs(L, functions, 0);
 }

@@ -16,6 +16,7 @@ cli.COMMANDS = {
   { "drift", "where a series of attempts reached correctness by falling back" },
   { "repro", "run one record again from what it stores: source, plan, parameters, seed" },
   { "serve", "tool server for agents (Model Context Protocol on standard input and output)" },
+  { "eval", "let an agent work at tasks and score it" },
   { "query", "what the results store holds; JSONL out and in" },
   { "list", "the catalogue of tasks" },
   { "describe", "everything one needs to write a candidate for a task" },

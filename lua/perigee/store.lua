@@ -168,6 +168,20 @@ function Store:new_session(stem, kind, about)
   end)
 end
 
+--- Replace what is kept with a session.
+-- @tparam integer session id
+-- @tparam table about
+function Store:note(session, about)
+  guarded(self.path, self.db.run, self.db, "UPDATE sessions SET about = ? WHERE id = ?",
+    core.json_encode(about), session)
+end
+
+--- What is kept with the session called `name`; nil when there is no such session.
+function Store:about(name)
+  local found = first(self.db, "SELECT about FROM sessions WHERE name = ?", name)
+  return found and core.json_decode(found.about) or nil
+end
+
 --- All sessions, the oldest first: {id, name, kind, started, records, passed}.
 function Store:sessions()
   local list = {}

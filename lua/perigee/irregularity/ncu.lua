@@ -73,12 +73,6 @@ local function counters_of(launch, metrics)
   return counters
 end
 
--- This program's own file: the parent of the shell that looks.
-local function executable()
-  local pipe <close> = io.popen "readlink /proc/$PPID/exe"
-  return pipe:read "l"
-end
-
 --- Run a script under the profiler.
 -- @tparam table arguments of this program: a script and its options, which launches each kernel of
 --   `kernels` once, in that order
@@ -95,7 +89,7 @@ function ncu.run(arguments, kernels, how)
     .. "--print-units base --log-file %s --metrics %s %s %s 2>&1"
   local limit = how and how.seconds and ("timeout %d "):format(how.seconds) or ""
   local pipe <close> = io.popen(command:format(limit, quoted(tool), quoted(log),
-    names_of(metrics), quoted(executable()), table.concat(words, " ")))
+    names_of(metrics), quoted(core.binary()), table.concat(words, " ")))
   local said = pipe:read "a"
   local text = core.read_file(log) or ""
   os.remove(log)

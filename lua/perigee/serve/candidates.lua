@@ -295,15 +295,14 @@ local function rival_row(own, other)
   return row
 end
 
-local function add_cost(answer, own, others)
+local function add_cost(answer, own)
   local rec = own.rec
   answer.cost, answer.unit = outcome.cost(rec)
   if rec.time then
     answer.time = { median_us = rec.time.median_us, ci95_us = rec.time.ci95_us,
       samples = rec.time.samples, method = rec.time.method }
   end
-  answer.rivals = core.json_array {}
-  for i, other in ipairs(others) do answer.rivals[i] = rival_row(own, other) end
+  answer.rivals = rec.rivals
   local rates = rec.efficiency or {}
   answer.of_limit, answer.limit = rates.of_limit, rates.limit
   answer.bandwidth_gb_s, answer.compute_gflop_s = rates.bandwidth, rates.compute
@@ -346,9 +345,11 @@ local function measured(given, request, progress, tool, seconds)
     if other.rec.kind ~= "check" then known[#known + 1] = other end -- the best is there already
     others[i] = other
   end
+  own.rec.rivals = core.json_array {}
+  for i, other in ipairs(others) do own.rec.rivals[i] = rival_row(own, other) end
   if tool == "submit" then own.rec.submitted = true end
   local answer, lines = answer_for(own, tool, request, known)
-  add_cost(answer, own, others)
+  add_cost(answer, own)
   cost_lines(lines, answer)
   return answer, lines, own.rec
 end

@@ -53,13 +53,16 @@ local function call_tool(request, progress)
     content = core.json_array { { type = "text", text = answer.text } } } }
 end
 
-local OTHERS = { ["prompts/get"] = "prompt", ["resources/list"] = "list",
-  ["resources/read"] = "read" }
+local RESOURCES, EVAL = "perigee.serve.resources", "perigee.eval"
+local OTHERS = { ["prompts/get"] = { RESOURCES, "prompt" },
+  ["resources/list"] = { RESOURCES, "list" }, ["resources/read"] = { RESOURCES, "read" },
+  ["eval/sample"] = { EVAL, "sample" } } -- the last is of perigee eval
 
 local function do_call(request, progress)
   if request.method == "tools/call" then return call_tool(request, progress) end
   local ok, result = errors.catch("internal", function()
-    return require("perigee.serve.resources")[OTHERS[request.method]](request.params, request)
+    local module, name = table.unpack(OTHERS[request.method])
+    return require(module)[name](request.params, request, progress)
   end)
   if ok then return { result = result } end
   local hint = result.hint ~= "" and result.hint or nil
