@@ -11,22 +11,6 @@
 
 enum { LIST_MOST = 256, LOG_MOST = 1 << 18 };
 
-/* A list of strings as C wants it; the strings stay the request's. */
-static pg_code strings(const json_t *request, const char *key, const char **out, int *count,
-                       pg_error *error) {
-  const json_t *list = json_object_get(request, key);
-  *count = 0;
-  if (!list || json_is_null(list)) return PG_OK;
-  if (!json_is_array(list) || json_array_size(list) > LIST_MOST)
-    return pg_req_expected(key, "a list of at most 256 strings", list, error);
-  for (size_t i = 0; i < json_array_size(list); i++) {
-    const json_t *item = json_array_get(list, i);
-    if (!json_is_string(item)) return pg_req_expected(key, "strings", item, error);
-    out[(*count)++] = json_string_value(item);
-  }
-  return PG_OK;
-}
-
 static json_t *success(const pg_compiler *compiler, const pg_compile_result *result) {
   json_t *reply = json_object(), *lowered = json_array();
   for (int i = 0; i < result->lowered_count; i++)
@@ -68,8 +52,10 @@ static pg_code parse(const json_t *request, pg_compile_request *c, const char **
   if (!code) code = pg_opt_string(request, "name", &c->name, error);
   if (!code) code = pg_opt_string(request, "arch", &c->arch, error);
   if (!code) code = pg_opt_bool(request, "cache", &cache, error);
-  if (!code) code = strings(request, "options", options, &c->option_count, error);
-  if (!code) code = strings(request, "expressions", expressions, &c->expression_count, error);
+  if (!code) code = pg_opt_strings(request, "options", LIST_MOST, options, &c->option_count, error);
+  if (!code)
+    code =
+        pg_opt_strings(request, "expressions", LIST_MOST, expressions, &c->expression_count, error);
   c->no_cache = !cache;
   return code;
 }
@@ -120,7 +106,8 @@ static json_t *compile(pg_compiler *compiler, const json_t *request) {
   pg_compile_result result = {0};
   pg_error error = {0};
   pg_code code = parse(request, &c, options, expressions, &error);
-  if (!code) code = strings(request, "reach", may_read.more, &may_read.count, &error);
+  if (!code)
+    code = pg_opt_strings(request, "reach", LIST_MOST, may_read.more, &may_read.count, &error);
   if (!code && compiler->used) {
     code =
         pg_fail(&error, PG_INVALID, "this compiler has compiled, and is confined to that source");

@@ -110,6 +110,20 @@ bool pg_parse_u64(const char *text, uint64_t *out) {
   return errno == 0 && *end == 0;
 }
 
+pg_code pg_opt_strings(const json_t *object, const char *key, size_t most, const char **out,
+                       int *count, pg_error *error) {
+  const json_t *list = json_object_get(object, key);
+  *count = 0;
+  if (!list || json_is_null(list)) return PG_OK;
+  pg_code code = pg_req_list(object, key, most, &list, error);
+  for (size_t i = 0; !code && i < json_array_size(list); i++) {
+    const json_t *item = json_array_get(list, i);
+    if (!json_is_string(item)) return pg_req_expected(key, "strings", item, error);
+    out[(*count)++] = json_string_value(item);
+  }
+  return code;
+}
+
 pg_code pg_opt_u64(const json_t *object, const char *key, uint64_t *out, pg_error *error) {
   const json_t *value = field(object, key);
   if (!value) return PG_OK;

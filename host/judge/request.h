@@ -27,6 +27,9 @@ pg_code pg_opt_integer(const json_t *object, const char *key, int64_t min, int64
 pg_code pg_opt_number(const json_t *object, const char *key, double min, double *out,
                       pg_error *error);
 pg_code pg_opt_bool(const json_t *object, const char *key, bool *out, pg_error *error);
+/* A list of strings, which stay the object's: at most `most`, so `out` has room for these. */
+pg_code pg_opt_strings(const json_t *object, const char *key, size_t most, const char **out,
+                       int *count, pg_error *error);
 /* 64 bits as an integer (a negative one by its two's complement) or as a string of a u64. */
 pg_code pg_opt_u64(const json_t *object, const char *key, uint64_t *out, pg_error *error);
 /* A string that is a whole decimal u64. */

@@ -273,27 +273,15 @@ static pg_code result(const tool *t, int status, json_t **reply, pg_error *error
 
 /* ---- the request ---- */
 
-/* A list of strings; `out` has room for `most` and a NULL. */
-static pg_code strings(const json_t *request, const char *key, size_t most, const char **out,
-                       pg_error *error) {
-  const json_t *list = NULL;
-  pg_code code = pg_req_list(request, key, most, &list, error);
-  for (size_t i = 0; !code && i < json_array_size(list); i++) {
-    const json_t *item = json_array_get(list, i);
-    out[i] = json_string_value(item);
-    if (!out[i]) code = pg_req_expected(key, "strings", item, error);
-  }
-  return code;
-}
-
 static pg_code parse(const json_t *request, tool *t, pg_error *error) {
   pg_code code = pg_req_known(request, "op argv files toolchain trust", error);
-  if (!code) code = strings(request, "argv", ARGUMENTS_MOST, t->argv, error);
+  int count = 0;
+  if (!code) code = pg_opt_strings(request, "argv", ARGUMENTS_MOST, t->argv, &count, error);
   if (!code && !t->argv[0])
     code = pg_req_expected("argv", "a program", json_object_get(request, "argv"), error);
   t->foreign = json_object_get(request, "toolchain") != NULL;
   if (!code && t->foreign)
-    code = strings(request, "toolchain", TOOLCHAIN_MOST, t->toolchain, error);
+    code = pg_opt_strings(request, "toolchain", TOOLCHAIN_MOST, t->toolchain, &count, error);
   if (!code) code = pg_opt_bool(request, "trust", &t->trust, error);
   t->files = json_object_get(request, "files");
   if (!code && t->files && !json_is_object(t->files))
