@@ -85,6 +85,34 @@ function TestRunner:test_a_process_that_died()
   end
 end
 
+-- Processes of their own: what ends them is no table.
+function TestRunner:test_a_process_that_the_kernel_killed_is_the_environment()
+  local one = require "perigee.runner".start("sim", { timeout = 5 })
+  one:ready()
+  lu.assertTrue(one:answers())
+  os.execute("kill -KILL " .. one.worker:pid())
+  local ran, failure = one:run(0, {}, 0)
+  lu.assertNil(ran)
+  lu.assertEquals(failure.verdict, "environment")
+  lu.assertStrContains(failure.hint, "memory runs out")
+  lu.assertTrue(one.dead)
+  lu.assertFalse(one:answers())
+  one:close()
+end
+
+function TestRunner:test_a_spare_that_was_killed_is_not_given_out()
+  local spares = require "perigee.pool".new("sim", { timeout = 5 })
+  spares:fill(1)
+  spares:settle()
+  local first = spares.spares[1].worker:pid()
+  os.execute("kill -KILL " .. first)
+  local given = spares:take()
+  given:ready()
+  lu.assertTrue(given:answers())
+  lu.assertNotEquals(given.worker:pid(), first)
+  spares:close()
+end
+
 function TestRunner:test_memory_is_the_machines_and_a_defect_is_raised()
   local failure = run("sim", { ok = false, error = { code = "out_of_memory", message = "m" } })
   lu.assertEquals(failure.verdict, "environment")
