@@ -22,14 +22,14 @@ __device__ inline float selu(float x) {
 }
 
 // max(x, 0) - |x| / 2 * erfc(|x| / sqrt 2), with erfc by Abramowitz and Stegun 7.1.26, whose error
-// is under 1.5e-7.
+// is under 1.5e-7. With t = 1 / (1 + c |x|), |x| t is (1 - t) / c, and finite for an infinite x.
 __device__ inline float gelu(float x) {
   float a = fabsf(x);
   float t = __fdividef(1, 1 + 0.3275911f * 0.707106781186547524f * a);
-  float poly = ((((1.061405429f * t - 1.453152027f) * t + 1.421413741f) * t - 0.284496736f) * t +
-                0.254829592f) *
-               t;
-  return fmaxf(x, 0.0f) - 0.5f * a * poly * __expf(-0.5f * a * a);
+  float poly = (((1.061405429f * t - 1.453152027f) * t + 1.421413741f) * t - 0.284496736f) * t +
+               0.254829592f;
+  float half = 2.158504249f * (1 - t);  // |x| t / 2
+  return fmaxf(x, 0.0f) - half * poly * __expf(-0.5f * a * a);
 }
 
 // x / 2 * (1 + tanh u) is x / (1 + exp(-2 u)).

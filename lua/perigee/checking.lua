@@ -4,6 +4,7 @@
 
 local core = require "perigee.core"
 local case = require "perigee.case"
+local errors = require "perigee.errors"
 local families = require "perigee.families"
 local impl = require "perigee.impl"
 local params = require "perigee.params"
@@ -19,6 +20,10 @@ local judge
 
 local SEED_CHECK, SEED_TIMED = 1 << 20, 1 << 21 -- streams of the base seed
 local SEEDS_OF_SIZE = 64 -- apart: seeds and families of one check size
+
+local function is_wrong(failure)
+  return failure.verdict == "wrong_result" or failure.verdict == "unwritten_output"
+end
 
 -- A record shows its seed, from which all inputs follow: the next candidate, which may have been
 -- written since, gets inputs of another. A seed that the user gave stays.
@@ -90,12 +95,43 @@ function Session:timed_case(task, set)
   return self:case(task, { purpose = self.purpose, set = set }, SEED_TIMED)
 end
 
+-- Families that a task did not ask for may be none of its own: a matrix that must be definite,
+-- sorted keys, probabilities.
+local function is_guessed(task, entry) return entry.family ~= nil and task.families == nil end
+
+-- Whether the reference has an answer to such values.
+function Session:has_answer(task, entry, set)
+  local one = self:check_case(task, entry, set)
+  if one.unanswerable == nil then
+    local ok, e = errors.catch("invalid", one.expected, one)
+    if not ok and e.code == "out_of_memory" then errors.again(e) end
+    one.unanswerable = not ok
+  end
+  return not one.unanswerable
+end
+
+-- Whether the task's first implementation, if it can say, is right with such values.
+function Session:is_own(task, entry, set)
+  local one, declared = self:check_case(task, entry, set), task:select_impls()[1]
+  if not declared or not params.fits(declared.only, one.p) then return true end
+  local there, resolved = errors.catch("invalid", impl.resolve, task, declared)
+  if not there then return true end
+  local arm = { impl = resolved, p = one.p, kind = "check", cases = 0 }
+  self:build { arm }
+  arm.case = one
+  local failure = arm.failure or self:run_case(arm, 1, true)
+  if arm.runner then self.pool:release(arm.runner) end
+  return not failure or not is_wrong(failure)
+end
+
 -- Inputs and expected values of all cases, made while the driver and the compiler are busy.
 function Session:prepare_cases(task, set)
   self.progress("making inputs and expected values")
   local started = core.now()
   for _, one in ipairs(self:check_list(task, set)) do
-    self:check_case(task, one, set):expected()
+    if not is_guessed(task, one) or self:has_answer(task, one, set) then
+      self:check_case(task, one, set):expected()
+    end
   end
   for _, one in ipairs(self:also_list(task, set)) do one:expected() end
   local timed = self:timed_case(task, set)
@@ -124,10 +160,6 @@ end
 -- moment.
 local AFTER_S = 2
 
-local function is_wrong(failure)
-  return failure.verdict == "wrong_result" or failure.verdict == "unwritten_output"
-end
-
 local function failed_cases(tried, count)
   local failed = 0
   for _, one in ipairs(tried) do failed = failed + (one.ok and 0 or 1) end
@@ -147,13 +179,33 @@ function Session:check_one(arm, task, entry, set)
   return failure, failure and judge.of_case(failure) and where or nil
 end
 
+-- What was not judged, and why not: a note of the record.
+local function left_out(names)
+  if #names == 0 then return nil end
+  local text = "%s values left out: the task's own reference or implementation has no right answer "
+    .. "to them; its field `families` says which it takes"
+  return { kind = "family", severity = "note", text = text:format(table.concat(names, ", ")) }
+end
+
+-- One entry as check_one does it; nil, nil, true where its family is none of the task's.
+function Session:check_entry(arm, task, one, set)
+  local guessed = is_guessed(task, one)
+  if guessed and not self:has_answer(task, one, set) then return nil, nil, true end
+  local failure, where = self:check_one(arm, task, one, set)
+  if guessed and failure and is_wrong(failure) and not self:is_own(task, one, set) then
+    return nil, nil, true
+  end
+  return failure, where, false
+end
+
 -- Everything that is checked. The first failure decides.
 function Session:check_cases(arm, task, set)
-  local tried, kept, since = {}, nil, nil
+  local tried, others, kept, since = {}, {}, nil, nil
   local list = self:check_list(task, set)
   for _, one in ipairs(list) do
-    local failure, where = self:check_one(arm, task, one, set)
-    tried[#tried + 1] = { params = declared(arm.case), ok = not failure }
+    local failure, where, not_ours = self:check_entry(arm, task, one, set)
+    if not_ours then others[#others + 1] = one.family
+    else tried[#tried + 1] = { params = declared(arm.case), ok = not failure } end
     if failure and not kept then
       kept, since = keep(arm), core.now()
       arm.failure, arm.failed_at = failure, where
@@ -161,11 +213,12 @@ function Session:check_cases(arm, task, set)
     if failure and not is_wrong(failure) then break end
     if kept and core.now() - since > AFTER_S then break end
   end
+  arm.left_out = left_out(others)
   if not kept then return end
   for _, field in ipairs(OF_CASE) do arm[field] = kept[field] end
   if arm.audit then arm.audit.findings = kept.found end
   if is_wrong(arm.failure) then
-    arm.failed_cases = failed_cases(tried, #list)
+    arm.failed_cases = failed_cases(tried, #list - #others)
   end
 end
 

@@ -83,6 +83,7 @@ local function findings_of(arm, found)
   all[#all + 1] = arm.slow_export
   all[#all + 1] = arm.seen
   all[#all + 1] = arm.unseen
+  all[#all + 1] = arm.left_out
   return all
 end
 

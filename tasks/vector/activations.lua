@@ -32,8 +32,15 @@ y = %s of n numbers in %s: %s.
 
 For every i from 0 to n - 1, y[i] is that function of x[i], computed as in float and rounded once to
 %s. x is uniform in [-scale, scale): with a large scale, exp overflows where a formula is careless.
-A result may be off by %.2g of itself plus %.2g. Everything is read or written once, so memory is
-the limit: %d bytes an element.]]
+A result may be off by %.2g of itself plus %.2g. Of an infinite x, y is the limit, and of NaN it is
+NaN%s. Everything is read or written once, so memory is the limit: %d bytes an element.]]
+
+-- The larger of NaN and 0 is either, so of relu's NaN nothing is asked.
+local function families_of(name)
+  local list = { "tiny", "denormal", "zeros", "equal", "sorted", "infinity" }
+  if name ~= "relu" then list[#list + 1] = "nan" end
+  return list
+end
 
 local function activation(name, formula, dtype)
   local precision = PRECISIONS[dtype]
@@ -41,7 +48,7 @@ local function activation(name, formula, dtype)
   return pg.task {
     name = "vector/" .. full,
     doc = DOC:format(name, dtype, formula, dtype, precision.rtol, precision.atol,
-      2 * precision.bytes),
+      name == "relu" and " or 0" or "", 2 * precision.bytes),
     params = {
       n = {
         default = 1 << 25, check = { 0, 1, 7, 255, 4096, 65537 }, sim = 4099, min = 0,
@@ -55,13 +62,13 @@ local function activation(name, formula, dtype)
     inputs = function(p, rng)
       return { x = rng:array(dtype, p.n, { dist = "uniform", low = -p.scale, high = p.scale }) }
     end,
-    families = { "tiny", "zeros", "equal", "sorted" },
+    families = families_of(name),
     outputs = function(p) return { y = pg.spec(dtype, p.n) } end,
     kernel = ("void %s(const %s* x, %s* y, int n)"):format(full, precision.type, precision.type),
     launch = function(p) return { grid = (p.n + 255) // 256, block = 256 } end,
     allow_empty = true,
     reference = function(_, io) return { y = reference.apply(name, io.x:cast("f64")) } end,
-    validate = { "close", rtol = precision.rtol, atol = precision.atol },
+    validate = { "close", rtol = precision.rtol, atol = precision.atol, nan_equal = true },
     work = function(p) return { bytes = 2 * precision.bytes * p.n, items = p.n } end,
     impls = {
       naive = { "cuda", "kernels/vector/activations.cu", doc = "one element a thread" },

@@ -27,7 +27,7 @@ so memory bandwidth is the limit: 12 bytes an element.]],
     local between = { dist = "uniform", low = -1, high = 1 }
     return { x = rng:array("f32", p.n, between), y = rng:array("f32", p.n, between) }
   end,
-  families = { "tiny", "huge", "zeros", "equal", "sorted", "alternating" },
+  families = { "tiny", "denormal", "huge", "zeros", "equal", "sorted", "alternating" },
   outputs = function(p) return { z = pg.spec("f32", p.n) } end,
 
   kernel = "void saxpy(const float* x, const float* y, float* z, float a, int n)",
