@@ -71,6 +71,16 @@ local function judged(what, reply, round, request, progress)
     text = text:sub(1, TEXT_MOST) }
 end
 
+-- What came of the rounds so far, in figures.
+local function history(state)
+  local list = core.json_array {}
+  for i, round in ipairs(state.rounds) do
+    list[i] = { verdict = round.verdict, cost = round.cost, unit = round.unit,
+      speedup = round.speedup }
+  end
+  return list
+end
+
 -- What an agent is asked.
 local function ask(what, state, round, request)
   local described, d = catalogue.description(what.task)
@@ -87,7 +97,7 @@ local function ask(what, state, round, request)
     rounds = what.rounds, description = described, skeleton = d.skeleton,
     prompt = prompts.text(last and "refine" or "oneshot", described, attempt),
     feedback = last and (last.text or last.reason), verdict = last and last.verdict,
-    source = source }
+    source = source, history = history(state) }
 end
 
 local function spent(what, state)

@@ -242,6 +242,40 @@ function TestRuns:test_several_judges_at_a_time()
   lu.assertEquals({ result.pass_at[1].share, #result.pass_at }, { 1.0, 3 })
 end
 
+-- ---- the agents of the examples ----
+
+TestAgents = {}
+
+local function example(setting, name, tasks, ...)
+  local words = { BINARY, "eval --device sim:check --json --jobs 2 --db", folder .. "/agents.db",
+    "--tasks", tasks, "--setting", setting, "--session", setting .. name:match "%w+", "--agent",
+    ("'%s examples/agents/%s'"):format(BINARY, name), ... }
+  local pipe <close> = io.popen(table.concat(words, " ") .. " 2>&1")
+  local text = pipe:read "a"
+  return core.json_decode(text:match "{.*}" or "null"), text
+end
+
+local SIX = "vector/saxpy,vector/relu_f32,reduce/sum,reduce/max,reduce/dot,norm/softmax"
+
+function TestAgents:test_a_folder_is_replayed_in_all_settings_over_six_tasks()
+  local replay = "replay.lua tests/serve/candidates"
+  local first, text = example("oneshot", replay, SIX)
+  lu.assertEquals({ first.samples, first.tasks, first.attempts }, { 6, 6, 6 }, text)
+  lu.assertAlmostEquals(first.correct_rate, 2 / 6, 1e-12) -- relu and dot are right at once
+  local all = example("refine", replay, SIX, "--rounds 3")
+  lu.assertEquals({ all.attempts, all.correct_rate, all.compile_rate }, { 11, 1.0, 1.0 })
+  lu.assertAlmostEquals(all.rounds[1].correct, 2 / 6, 1e-12)
+  local tools = example("tools", replay, SIX)
+  lu.assertEquals({ tools.samples, tools.correct_rate }, { 6, 1.0 })
+  lu.assertAlmostEquals(tools.against[1].geomean, all.against[1].geomean, 1e-9) -- counts are exact
+end
+
+function TestAgents:test_an_agent_that_searches_knobs_finds_better_ones()
+  local result, text = example("refine", "knobs.lua", "reduce/sum", "--rounds 6")
+  lu.assertEquals(result.correct_rate, 1.0, text)
+  lu.assertTrue(result.rounds[6].against[1].geomean > 1.05 * result.rounds[1].against[1].geomean)
+end
+
 function TestRuns:test_bad_usage()
   local _, text = run("dies", "--tasks", "vectr/saxpy")
   lu.assertStrContains(text, "no task and no category 'vectr/saxpy'")

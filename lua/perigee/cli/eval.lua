@@ -229,12 +229,17 @@ local function print_fast(result)
   common.out("  pass@k  " .. table.concat(parts, "  "))
 end
 
-local function last_of(state)
-  local best
+local function speedup_of(round)
+  return round.verdict == "passed" and (round.speedup and round.speedup.naive or 0) or -1
+end
+
+-- The best round, else the last.
+local function shown_of(state)
+  local shown = { verdict = "missing", reason = state.ended and "the agent stopped" }
   for _, round in ipairs(state.rounds) do
-    if not best or round.verdict == "passed" then best = round end
+    if speedup_of(round) >= speedup_of(shown) then shown = round end
   end
-  return best or { verdict = "missing" }
+  return shown
 end
 
 local function print_samples(states)
@@ -244,7 +249,7 @@ local function print_samples(states)
   end)
   local rows = {}
   for i, state in ipairs(states) do
-    local last = last_of(state)
+    local last = shown_of(state)
     local naive = last.speedup and last.speedup.naive
     rows[i] = { state.task, tostring(state.sample), tostring(#state.rounds), last.verdict,
       naive and units.ratio(naive) or "", last.attempt and tostring(last.attempt) or "",

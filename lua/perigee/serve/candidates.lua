@@ -5,6 +5,7 @@
 local core = require "perigee.core"
 local device = require "perigee.device"
 local errors = require "perigee.errors"
+local experts = require "perigee.experts"
 local files = require "perigee.files"
 local hardware = require "perigee.hardware"
 local impl = require "perigee.impl"
@@ -242,12 +243,14 @@ local function best_so_far(task, one, p, spec, gpu, request, others)
   return setmetatable({ name = "best (" .. whole.impl .. ")" }, { __index = best })
 end
 
--- Naive, or the first implementation where none has that name; expert.
-local function rivals_of(task, p)
+-- Naive, or the first implementation where none has that name; expert, which a simulator cannot run
+-- when it calls a library.
+local function rivals_of(session, task, p)
   local list, names = {}, task:impl_names()
   local function add(name)
     for _, declared in ipairs(task:select_impls({ name })) do
-      if params.fits(declared.only, p) then list[#list + 1] = impl.resolve(task, declared) end
+      local one = params.fits(declared.only, p) and impl.resolve(task, declared)
+      if one and not (session.sim and experts.is(one)) then list[#list + 1] = one end
     end
   end
   local first = names[1]
@@ -263,7 +266,7 @@ end
 
 local function all_rivals(session, task, one, how, request)
   local p = task:resolve { purpose = session.purpose, set = how.set }
-  local list = rivals_of(task, p)
+  local list = rivals_of(session, task, p)
   local gpu = not session.sim and session:device().name or nil
   local ok, best = errors.catch("internal", best_so_far, task, one, p, session.spec, gpu, request,
     list)

@@ -1,0 +1,57 @@
+-- An agent that answers with what lies in a folder: FOLDER/TASK/ROUND.cu (or .rs, .py, .ptx), for
+-- example FOLDER/vector/saxpy/1.cu. It stops where there is nothing for the round. In the setting
+-- tools it checks one after the other until one passes, and submits that.
+--
+--     perigee eval --tasks vector/saxpy --setting refine --agent 'perigee replay.lua FOLDER'
+local core = require "perigee.core"
+local peer = require "perigee.serve.peer"
+
+local LANGUAGES = { cu = "cuda", rs = "rust", py = "triton", ptx = "ptx" }
+
+local folder = assert(arg[1], "usage: perigee replay.lua FOLDER")
+local request = assert(core.json_decode(io.read "a"))
+
+local function candidate(round)
+  for extension, language in pairs(LANGUAGES) do
+    local source = core.read_file(("%s/%s/%d.%s"):format(folder, request.task, round, extension))
+    if source then return source, language end
+  end
+end
+
+-- A client of the server that the request names: a function that calls a method.
+local function connect()
+  local channel = core.start(table.unpack(request.server, 2))
+  local server = peer.new(channel)
+  local function call(method, params)
+    server:send { jsonrpc = "2.0", id = 1, method = method, params = params }
+    while true do
+      core.poll({ channel }, { server:wants(true) }, -1)
+      server:flush()
+      local lines, ended = server:receive()
+      if lines[1] then return core.json_decode(lines[1]).result end
+      assert(not ended, "the server ended")
+    end
+  end
+  call("initialize", { protocolVersion = "2025-11-25" })
+  return function(tool, arguments)
+    return call("tools/call", { name = tool, arguments = arguments }).structuredContent
+  end
+end
+
+local function with_tools()
+  local tool, round = connect(), 1
+  while candidate(round) do
+    local source, language = candidate(round)
+    local answer = tool("check", { task = request.task, source = source, language = language })
+    if answer.passed then
+      tool("submit", { task = request.task, attempt = answer.attempt })
+      break
+    end
+    round = round + 1
+  end
+  print(core.json_encode { stop = true })
+end
+
+if request.setting == "tools" then return with_tools() end
+local source, language = candidate(request.round)
+print(core.json_encode(source and { source = source, language = language } or { stop = true }))
