@@ -26,6 +26,10 @@ end
 
 -- ---- parameters ----
 
+--- The points of the published cells are no random ones: a candidate is judged with others, too, at
+-- the size that is timed.
+tsdf.ALSO = { { jitter = 0.4 } }
+
 --- The parameters, the same for all stages. Defaults are the published cell `base`; `sim` is a
 -- hundredth of its points on a quarter of its radius; `check` also has single points and a pool
 -- that is too small.

@@ -31,6 +31,7 @@ Arithmetic is binary32: samples within rounding of a border may fall either way.
 already hold blocks (parameter warm): they keep their places.]],
   params = tsdf.params(),
   cells = tsdf.cells(),
+  also = tsdf.ALSO,
   derive = tsdf.derive,
   inputs = tsdf.allocate_inputs,
   state = tsdf.table_state,

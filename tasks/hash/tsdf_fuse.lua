@@ -65,6 +65,7 @@ is too small, blocks without a place keep their entries, and their samples add t
 may be kept in another layout.]],
   params = tsdf.params(),
   cells = tsdf.cells(),
+  also = tsdf.ALSO,
   derive = tsdf.derive,
   inputs = tsdf.fuse_inputs,
   state = function(p, io) return tsdf.voxel_state(p, tsdf.table_state(p, io)) end,

@@ -143,6 +143,7 @@ Points, samples and sums are those of hash/tsdf_update. %s
 
 local function update(fields)
   fields.category, fields.level, fields.cells = "hash", "kernel", fields.cells or cells()
+  fields.also = tsdf.ALSO
   fields.params, fields.args, fields.launch = params(), args, tsdf.launch
   fields.state = function(p) return tsdf.voxel_state(p, {}) end
   fields.reference, fields.validate = reference, { "tsdf_volume", sums = true }
@@ -163,6 +164,7 @@ Points and samples are those of hash/tsdf_allocate. ]] .. LATTICE .. "\n" .. [[
 present[place] becomes 1 for every block that a sample touches which counts; the others stay 0.]],
     params = params(),
     cells = cells(),
+    also = tsdf.ALSO,
     derive = tsdf.derive,
     inputs = tsdf.allocate_inputs,
     state = function(p) return { present = { dtype = "i32", n = tsdf.lattice(p).count } } end,

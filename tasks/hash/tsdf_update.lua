@@ -22,6 +22,7 @@ Sums are binary32, in any order. With weight_cap > 0, a sample that sees its vox
 cap or above adds nothing at all; the weight that it sees may be an older one.]],
   params = tsdf.params(),
   cells = tsdf.cells(),
+  also = tsdf.ALSO,
   derive = tsdf.derive,
   inputs = tsdf.update_inputs,
   state = function(p) return tsdf.voxel_state(p, {}) end,
