@@ -77,8 +77,15 @@ local function keys_of(p, rng)
   return { keys = keyset.keys(seed_of(p, rng), p.n, p.ids, kind(p)) }
 end
 
--- Sectors of the table, of 32 bytes: one a key, or all when that is less.
-local function sectors(p) return math.min(p.ids, p.slots // 4) end
+-- Sectors of 32 bytes, `each` slots in one, in which so many different keys have their first place:
+-- the expectation for a random hash. At least these must be touched.
+local function sectors(p, keys, each)
+  local all = p.slots // each
+  return math.floor(all * (1 - math.exp(-keys / all)))
+end
+
+-- Different keys among the queries: every id or what it was changed into.
+local function different(p) return kind(p) == "uniform" and p.n or p.ids end
 
 local function per_thread(name, keys)
   return function(p)
@@ -224,7 +231,7 @@ local insert = pg.task {
   reference = function() return {} end, -- the table is judged by what a search would find
   validate = judged,
   own_layout = true,
-  work = function(p) return { bytes = 8 * p.n + 32 * sectors(p), items = p.n } end,
+  work = function(p) return { bytes = 8 * p.n + 32 * sectors(p, p.ids, 4), items = p.n } end,
   impls = impls "insert",
 }
 
@@ -251,7 +258,9 @@ local find = pg.task {
   launch = per_thread("find", 1),
   reference = function(p, io) return { at = keyset.find(io.table, io.queries, p.probing) } end,
   validate = "exact",
-  work = function(p) return { bytes = 12 * p.n + 32 * sectors(p), items = p.n } end,
+  work = function(p)
+    return { bytes = 12 * p.n + 32 * sectors(p, different(p), 4), items = p.n }
+  end,
   impls = impls "find",
 }
 
@@ -277,8 +286,8 @@ local count = pg.task {
   validate = judged,
   own_layout = true,
   work = function(p)
-    local counters = 32 * math.min(p.ids, p.slots // 8)
-    return { bytes = 8 * p.n + 32 * sectors(p) + counters, items = p.n }
+    local touched = sectors(p, p.ids, 4) + sectors(p, p.ids, 8) -- of the table and of the counts
+    return { bytes = 8 * p.n + 32 * touched, items = p.n }
   end,
   impls = impls("count", "counts"),
 }

@@ -95,6 +95,37 @@ function TestProducts:test_factors_keep_their_bits()
   lu.assertTrue(judge_split(p, 1, 8)) -- why it is asked at all
 end
 
+TestHash = {}
+
+-- Sectors of 4 slots in which the keys of an array have their first place.
+local function homes(keys, slots)
+  local seen, count = {}, 0
+  for i = 0, keys.count - 1 do
+    local hash = keys[i] * 0x9e3779b97f4a7c15 >> 32
+    local sector = (hash * slots >> 32) // 4
+    if not seen[sector] then seen[sector], count = true, count + 1 end
+  end
+  return count
+end
+
+-- Work that is called compulsory is: else a better kernel would be faster than memory.
+function TestHash:test_compulsory_bytes_are_those_that_must_move()
+  for _, keys in ipairs { "uniform", "zipf", "duplicates" } do
+    for _, load in ipairs { 0.5, 0.9 } do
+      local set = { n = 40000, keys = keys, load = load }
+      local find = pg.catalogue.find("hash/find")[1]
+      local p = find:resolve { purpose = "sim", set = set }
+      local one = case.make(find, p, 5)
+      local must = 12 * p.n + 32 * homes(one.io.queries, p.slots)
+      lu.assertTrue(one:work().bytes <= 1.01 * must and one:work().bytes >= 0.8 * must, keys)
+      local insert = pg.catalogue.find("hash/insert")[1]
+      one = case.make(insert, insert:resolve { purpose = "sim", set = set }, 5)
+      must = 8 * p.n + 32 * homes(one.io.keys, p.slots)
+      lu.assertTrue(one:work().bytes <= 1.01 * must and one:work().bytes >= 0.99 * must, keys)
+    end
+  end
+end
+
 TestGraphs = {}
 
 local csr = require "graph.csr"
