@@ -57,14 +57,17 @@ chmod +x "$folder/python"
 export PERIGEE_PYTHON=$folder/python
 export PYTHONDONTWRITEBYTECODE=1
 out=$(on_shim run "$tasks" --impl naive,torch,torch-compile,torch-overhead,torch-graph --device cuda:0 --budget 0.05 --json)
+lacking=
+[[ $out == *"apt-get install libpython3-dev"* ]] && lacking=" # SKIP this Python has no shared library"
 for mode in torch torch-compile torch-overhead torch-graph; do
+  [[ $lacking ]] && { number=$((number + 1)); echo "ok $number - $mode$lacking"; continue; }
   check "$mode" "$(grep "\"impl\":\"$mode\"" <<<"$out")" '*"library":{"library":"PyTorch","note":"*: return a * x","prepare_ms":*,"version":"stand-in"}*"verdict":"passed"*'
 done
 check "it runs on the runner's stream, in each of its modes" \
   "$(LD_LIBRARY_PATH=$PWD/$shim PYTHONPATH=$standin python3 tests/experts/modes.py lua/perigee/lib/torch_arm.py 2>&1)" \
   "eager: stream; compile: stream, compiled default; overhead: stream, step, compiled reduce-overhead; graph: stream, replay"
 printf '#!/bin/bash\nexec python3 -I "$@"\n' >"$folder/python"
-check "no PyTorch" "$(on_shim run "$tasks" --impl torch --device cuda:0)" "*torch *environment*has no PyTorch: No module named 'torch'*status 3"
+[[ $lacking ]] || check "no PyTorch" "$(on_shim run "$tasks" --impl torch --device cuda:0)" "*torch *environment*has no PyTorch: No module named 'torch'*status 3"
 export PERIGEE_PYTHON=$folder/nothing
 check "no Python" "$(on_shim run "$tasks" --impl torch --device cuda:0)" "*torch *environment*no Python*does not run*status 3"
 
