@@ -281,7 +281,7 @@ C_FILES = $(wildcard host/*.[ch] host/*/*.[ch] examples/embed/*.c tests/embed/*.
 
 .PHONY: lint lint-c lint-lua format
 lint: lint-c lint-lua ## clang-format, luacheck, shellcheck
-	@shellcheck -x $(wildcard .ci/* tests/run tests/shell/*.sh) tests/gpu/run tests/gpu/death tests/gpu/bench_check tests/gpu/ncu_compare
+	@shellcheck -x $(wildcard .ci/* tests/run tests/shell/*.sh) tests/serve/run_sdk tests/gpu/run tests/gpu/death tests/gpu/bench_check tests/gpu/ncu_compare
 
 lint-c:
 	@! clang-format --dry-run -Werror $(C_FILES) 2>&1 | grep error:
