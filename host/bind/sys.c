@@ -16,6 +16,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <time.h>
@@ -66,9 +67,11 @@ static int close_file(lua_State *L) {
 static FILE **push_file(lua_State *L) {
   FILE **box = lua_newuserdatauv(L, sizeof *box, 0);
   *box = NULL;
-  lua_createtable(L, 0, 1);
+  lua_createtable(L, 0, 2);
   lua_pushcfunction(L, close_file);
   lua_setfield(L, -2, "__gc");
+  lua_pushcfunction(L, close_file);
+  lua_setfield(L, -2, "__close");
   lua_setmetatable(L, -2);
   return box;
 }
@@ -214,6 +217,20 @@ static int sys_mkdir_all(lua_State *L) {
   return 1;
 }
 
+/* sys.lock(path): a lock that other processes respect, as a file (its close gives it back); nil
+ * when another process holds it; nil and an error. The file is made and stays. */
+static int sys_lock(lua_State *L) {
+  const char *path = check_path(L, 1);
+  FILE **file = push_file(L);
+  *file = fopen(path, "ae");
+  if (!*file) return fail(L, "lock", path);
+  if (flock(fileno(*file), LOCK_EX | LOCK_NB)) {
+    if (errno != EWOULDBLOCK) return fail(L, "lock", path);
+    lua_pushnil(L);
+  }
+  return 1;
+}
+
 /* sys.temporary_folder(): the path of a new folder in $TMPDIR or /tmp, or nil and an error. */
 static int sys_temporary_folder(lua_State *L) {
   const char *given = getenv("TMPDIR");
@@ -349,6 +366,7 @@ void pg_bind_sys(lua_State *L) {
                                        {"file_info", sys_file_info},
                                        {"list_dir", sys_list_dir},
                                        {"mkdir_all", sys_mkdir_all},
+                                       {"lock", sys_lock},
                                        {"temporary_folder", sys_temporary_folder},
                                        {"realpath", sys_realpath},
                                        {"now", sys_now},

@@ -188,6 +188,18 @@ function TestChannel:test_nothing_waits_where_nothing_is_there()
   lu.assertTrue(channel:memory() >= 0)
 end
 
+function TestChannel:test_a_lock_is_held_by_one_until_it_is_closed()
+  local path = folder .. "/lock"
+  local first = assert(core.lock(path))
+  local other, e = core.lock(path)
+  lu.assertEquals({ other, e }, {})
+  do local _ <close> = first end
+  lu.assertNotNil(core.lock(path))
+  other, e = core.lock(folder .. "/none/lock")
+  lu.assertNil(other)
+  lu.assertEquals(e.code, "not_found")
+end
+
 -- ---- messages ----
 
 TestProtocol = {}

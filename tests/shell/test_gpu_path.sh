@@ -89,6 +89,8 @@ check "serve: check on a GPU" "$(serve check)" '*"device":"cuda:0"*"verdict":"pa
 check "serve: time beside naive" "$(serve time)" '*"name":"naive","speedup":*"time":{"ci95_us":*"unit":"us"*'
 check "serve: counters of the hardware" "$(NCU=$folder/ncu serve profile)" \
   '*"hardware":\[{"name":"saxpy: of the memory*s throughput","suggests":"memory is the limit*","value":"91.5%"}\]*'
+check "serve: two servers on one GPU take turns" "$(serve time >"$folder/one" & serve time; wait; cat "$folder/one")" \
+  '*"verdict":"passed"*"verdict":"passed"*'
 check "serve: why there are none" "$(NCU=none serve profile)" '*"no_hardware":"no ncu on this machine"*'
 rm -rf "$folder"
 finish

@@ -132,6 +132,27 @@ function tools.stand_by()
   end
 end
 
+-- ---- one at a time on a GPU ----
+
+local LOOK_S = 0.1 -- between two looks whether the GPU is free
+
+-- A lock on the GPU of a call: servers and evaluations that share one take turns, for what is timed
+-- must be alone. A simulator needs none; where no lock can be made, nobody waits.
+local function turn(request, progress)
+  local spec = spec_of(request)
+  local folder = not spec:match "^sim" and files.cache "locks"
+  if not folder or not core.mkdir_all(folder) then return nil end
+  local visible = (os.getenv "CUDA_VISIBLE_DEVICES" or "all"):gsub("[^%w]", "-")
+  local path = ("%s/%s-%s"):format(folder, spec:gsub("[^%w]", "-"), visible)
+  local lock, e = core.lock(path)
+  while not lock and not e do
+    progress(("waiting for %s, on which another agent is judged"):format(spec))
+    core.poll({}, {}, LOOK_S)
+    lock, e = core.lock(path)
+  end
+  return lock
+end
+
 -- ---- records ----
 
 -- Keep records in the session of this server; the numbers of those that were kept, and a warning
@@ -452,6 +473,14 @@ function tools.profile(given, request, progress)
     add_hardware(answer, lines, of_gpu(task, one, how, request, progress))
   end
   return answer, table.concat(lines, "\n")
+end
+
+for _, name in ipairs { "compile", "check", "time", "submit", "profile" } do
+  local tool = tools[name]
+  tools[name] = function(given, request, progress)
+    local _ <close> = turn(request, progress)
+    return tool(given, request, progress)
+  end
 end
 
 return tools

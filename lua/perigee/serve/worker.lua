@@ -72,11 +72,13 @@ local function do_call(request, progress)
   return { failure = { code = code, message = result.message, data = hint and { hint = hint } } }
 end
 
+-- Cases of one kind may pass by the thousand; that something else begins is always said.
 local function throttled(server)
-  local last = 0
+  local last, kind = 0, nil
   return function(text)
-    if core.now() - last < SAY_S then return end
-    last = core.now()
+    local word = text:match "^%S+"
+    if word == kind and core.now() - last < SAY_S then return end
+    last, kind = core.now(), word
     deliver(server, { progress = text })
   end
 end
