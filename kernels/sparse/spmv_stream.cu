@@ -1,9 +1,9 @@
 // y = a x, a in compressed rows (task sparse/spmv), however the lengths of rows differ: every block
 // has an equal part of all elements. It reads them in their order, a tile at a time, as vectors,
-// leaves the products in shared memory, and adds those of each row there with as many lanes as
-// there are for it (Greathouse and Daga, Efficient sparse matrix-vector multiplication on GPUs using
-// the CSR storage format, 2014). What a block has of a row that began in an earlier one is its head;
-// spmv_heads adds it.
+// leaves the products in shared memory, and, while the next tile is on its way, adds those of each
+// row there with as many lanes as there are for it (Greathouse and Daga, Efficient sparse
+// matrix-vector multiplication on GPUs using the CSR storage format, 2014). What a block has of a
+// row that began in an earlier one is its head; spmv_heads adds it.
 
 constexpr int THREADS = 256, TILE = 2048, FOURS = TILE / 4 / THREADS;
 
@@ -33,28 +33,48 @@ __device__ inline int row_at(const int* first, int rows, int element) {
   return low;
 }
 
-__device__ inline void multiply_tile(float* product, const int* column, const float* value,
-                                     const float* x, int begin, int end) {
+// A thread's part of a tile, on its way from memory; zeros behind the end.
+struct Share {
+  int4 column[FOURS];
+  float4 value[FOURS];
+
+  __device__ void load(const int* columns, const float* values, int begin, int end) {
 #pragma unroll
-  for (int i = 0; i < FOURS; i++) {
-    int at = 4 * (threadIdx.x + i * THREADS), from = begin + at;
-    if (from + 4 <= end) {
-      int4 c = __ldcs(reinterpret_cast<const int4*>(column + from));
-      float4 v = __ldcs(reinterpret_cast<const float4*>(value + from));
-      *reinterpret_cast<float4*>(product + at) = make_float4(
-          v.x * __ldg(x + c.x), v.y * __ldg(x + c.y), v.z * __ldg(x + c.z), v.w * __ldg(x + c.w));
-    } else {
-      for (int k = 0; k < 4 && from + k < end; k++)
-        product[at + k] = value[from + k] * x[column[from + k]];
+    for (int i = 0; i < FOURS; i++) {
+      int from = begin + 4 * (threadIdx.x + i * THREADS), left = end - from;
+      column[i] = make_int4(0, 0, 0, 0);
+      value[i] = make_float4(0, 0, 0, 0);
+      if (left >= 4) {
+        column[i] = __ldcs(reinterpret_cast<const int4*>(columns + from));
+        value[i] = __ldcs(reinterpret_cast<const float4*>(values + from));
+      } else {
+        if (left > 0) column[i].x = columns[from], value[i].x = values[from];
+        if (left > 1) column[i].y = columns[from + 1], value[i].y = values[from + 1];
+        if (left > 2) column[i].z = columns[from + 2], value[i].z = values[from + 2];
+      }
     }
   }
-}
+
+  __device__ void multiply(float4* product, const float* x) const {
+#pragma unroll
+    for (int i = 0; i < FOURS; i++) {
+      int4 c = column[i];
+      float4 v = value[i];
+      product[threadIdx.x + i * THREADS] = make_float4(
+          v.x * __ldg(x + c.x), v.y * __ldg(x + c.y), v.z * __ldg(x + c.z), v.w * __ldg(x + c.w));
+    }
+  }
+};
 
 // Lanes for each of `count` rows: a power of two, so that all threads have some.
 __device__ inline int lanes_for(int count) {
   int lanes = 32;
   while (lanes > 1 && count * lanes > THREADS) lanes /= 2;
   return lanes;
+}
+
+__device__ inline int start_of(const int* first, int rows, int row, int otherwise) {
+  return row <= rows ? first[row] : otherwise;
 }
 
 // Sums of the rows that begin with starts[0], starts[1], ... `count` of them, as far as they lie in
@@ -75,7 +95,7 @@ __device__ inline void add_rows(const float* product, const int* starts, int cou
   }
 }
 
-extern "C" __global__ void __launch_bounds__(THREADS)
+extern "C" __global__ void __launch_bounds__(THREADS, 5)
     spmv_stream(const int* first, const int* column, const float* value, const float* x, float* y,
                 float* head, int* head_row, int rows) {
   __shared__ float4 memory[TILE / 4];
@@ -94,14 +114,18 @@ extern "C" __global__ void __launch_bounds__(THREADS)
     head_row[blockIdx.x] = goes_on ? row : -1;
     carried[0] = 0;
   }
+  Share share;
+  if (part.begin < part.end) share.load(column, value, part.begin, part.end);
   for (int begin = part.begin; begin < part.end; begin += TILE, turn ^= 1) {
     int end = min(begin + TILE, part.end), count;
+    int start = start_of(first, rows, row + t, end);
+    int behind = start_of(first, rows, row + THREADS, end);
     if (t == 0) carried[turn ^ 1] = 0;
-    multiply_tile(product, column, value, x, begin, end);
+    share.multiply(memory, x);
+    if (end < part.end) share.load(column, value, end, part.end);  // while this one is added up
     do {  // of the rows in this tile, 256 at a time
-      int start = row + t <= rows ? first[row + t] : end;
       starts[t] = start;
-      if (t == 0) starts[THREADS] = row + THREADS <= rows ? first[row + THREADS] : end;
+      if (t == 0) starts[THREADS] = behind;
       count = __syncthreads_count(row + t < rows && start < end);
       add_rows(product, starts, count, begin, end, [&](int i, float sum) {
         if (starts[i] < begin) sum += carried[turn];
@@ -111,6 +135,10 @@ extern "C" __global__ void __launch_bounds__(THREADS)
       });
       row += count;
       if (count < THREADS && starts[count] > end) row--;  // it goes on
+      if (count == THREADS) {
+        start = start_of(first, rows, row + t, end);
+        behind = start_of(first, rows, row + THREADS, end);
+      }
       __syncthreads();
     } while (count == THREADS);
   }

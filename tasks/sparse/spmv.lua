@@ -3,9 +3,9 @@
 local pg = require "perigee"
 local csr = require "sparse.csr"
 
--- Blocks that have an equal part of the elements: 8 for each of 132 multiprocessors.
+-- Blocks that have an equal part of the elements: 5 for each of 132 multiprocessors.
 local function parts(p)
-  return math.max(1, math.min(1056, p.rows * p.mean // 1024))
+  return math.max(1, math.min(660, p.rows * p.mean // 1024))
 end
 
 return pg.task {
