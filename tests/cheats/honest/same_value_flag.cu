@@ -2,7 +2,7 @@
 // them does so does not matter.
 // task: reduce/max --set n=3,255,300 --set peaks=1 --set low=-9 --set high=9
 // verdict: passed
-// finding: weak_write
+// finding: weak_write here
 extern "C" __global__ void reduce_max(const float* x, float* y, int n) {
   __shared__ int above;
   float most = -3e38f;

@@ -2,7 +2,7 @@
 -- may store the same depth at once and others read it meanwhile.
 -- task: graph/bfs --set graph=rmat,grid --set scale=5,8
 -- verdict: passed
--- finding: weak_write
+-- finding: weak_write here
 return {
   kernel = "level",
   scratch = { control = { dtype = "i32", n = 2 }, done = { dtype = "i32", n = 1 } },

@@ -1,5 +1,5 @@
--- Blocks that wait for each other by flags in both directions, few enough to be on the GPU at once, in
--- a launch that does not say cooperative.
+-- Blocks that wait for each other by flags in both directions, few enough to be on the GPU at once,
+-- in a launch that does not say cooperative.
 -- task: reduce/sum --set n=255,20003
 -- verdict: passed
 return {
