@@ -21,9 +21,8 @@ local Session = {} -- what is added to it
 local function levelled(arm, base)
   if #(arm.starts or {}) < 2 or #(base.starts or {}) < 2 then return arm.samples end
   local a, b = core.summarize(arm.starts), core.summarize(base.starts)
-  local later = (a.median - b.median) / arm.batch
-  if math.abs(a.median - b.median) <= (a.relative_half * a.median + b.relative_half * b.median) / 2
-  then
+  local later = a.median - b.median
+  if math.abs(later) <= (a.relative_half * a.median + b.relative_half * b.median) / 2 then
     return arm.samples
   end
   local list = {}
