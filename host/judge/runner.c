@@ -81,6 +81,15 @@ pg_code pg_runner_seed(const json_t *request, uint64_t *seed, pg_error *error) {
 
 /* ---- requests ---- */
 
+/* A driver compiles them, which takes a while: now, when nobody waits yet. What fails here is told
+ * when it is needed. */
+static void load_own_kernels(pg_runner *r) {
+  pg_error ignored;
+  if (!r->info.gpu_clock) return;
+  pg_clock_need(&r->clock, r->device);
+  pg_digest_need(&r->digest, r->device, 1, &ignored);
+}
+
 static pg_code op_open(pg_runner *r, const json_t *request, json_t *reply, pg_error *error) {
   const char *spec = NULL, *warm = NULL;
   double limit = 0;
@@ -101,6 +110,7 @@ static pg_code op_open(pg_runner *r, const json_t *request, json_t *reply, pg_er
     return code;
   }
   r->device->ops->limit(r->device, limit);
+  load_own_kernels(r);
   if (warm && r->expert && r->expert->warm) r->expert->warm(r->expert->state, warm);
   json_object_set_new(reply, "info", pg_json_info(&r->info));
   return PG_OK;
