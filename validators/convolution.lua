@@ -8,8 +8,8 @@
 -- The tolerance: an element is a sum of 9 c products for c input channels; rounding errors are
 -- independent, so it would end within k = 4 sqrt(9 c) units of 2 |y| + s, where s is what terms of
 -- random sign give, the root of the sum of their squares; and a sum of elements within the root of
--- the sum of the squares of that. Winograd's transforms lose more, about tenfold with tiles of 4 x 4
--- (Barabasz, Anderson, Soodhalter and Gregg, ACM Trans. Math. Softw. 46(4), 2020), so that four
+-- the sum of the squares of that. Winograd's transforms lose more, about tenfold with tiles of 4 by
+-- 4 (Barabasz, Anderson, Soodhalter and Gregg, ACM Trans. Math. Softw. 46(4), 2020), so that four
 -- times as much is allowed. Factors of 10 bits err by tens of times that.
 local pg = require "perigee"
 local reference = require "conv.reference"
