@@ -41,6 +41,11 @@ local function few(c, kind)
   return share_of and share_of < 0.005 and "too few of them to matter" or nil
 end
 
+-- Many sectors a request are right for wide accesses, which use all of each.
+local function scattered(c, kind)
+  return (per_request(c, kind) or 0) > 8 and (used(c, kind) or 1) < 0.7
+end
+
 local WASTED = "neighbouring threads read or write far apart: let thread i touch element i, or "
   .. "stage a tile in shared memory"
 
@@ -72,7 +77,7 @@ local ROWS = {
   { "global load sectors / request",
     function(c) return ratio(c.global_load_sectors, c.global_load_requests) end,
     function(c)
-      return few(c, "load") or above(per_request(c, "load"), 8, "loads are scattered: " .. WASTED)
+      return few(c, "load") or scattered(c, "load") and "loads are scattered: " .. WASTED
         or "coalesced: 4 sectors are the least for 32 values of 4 bytes, 16 for float4"
     end },
   { "  bytes asked / bytes moved",
@@ -85,7 +90,7 @@ local ROWS = {
     function(c) return ratio(c.global_store_sectors, c.global_store_requests) end,
     function(c)
       return few(c, "store")
-        or above(per_request(c, "store"), 8, "stores are scattered: " .. WASTED) or "coalesced"
+        or scattered(c, "store") and "stores are scattered: " .. WASTED or "coalesced"
     end },
   { "  bytes asked / bytes moved",
     function(c) return share(c.global_store_bytes, 32 * c.global_store_sectors) end,

@@ -528,6 +528,13 @@ function TestTools:test_a_profile_says_what_counters_suggest()
   for _, row in ipairs(answer.counters) do by_name[row.name] = row.suggests end
   lu.assertStrContains(by_name["global load sectors / request"], "scattered")
   lu.assertStrMatches(answer.lines[1].text, ".*[ij] .*")
+  -- four floats a load touch four times the sectors, and use all of them
+  answer = client:tool("profile", { task = "vector/saxpy", files = {
+    ["main.cu"] = files.read "kernels/vector/saxpy.cu", ["plan.lua"] =
+    "return { kernel = 'saxpy4', launch = { grid = 'ceil_div(n + 1, 1024)', block = 256 } }" } })
+  for _, row in ipairs(answer.counters) do
+    lu.assertNil(row.suggests:find("scattered", 1, true), row.name)
+  end
 end
 
 function TestTools:test_a_candidate_that_hangs_is_a_verdict_and_the_server_listens_meanwhile()
