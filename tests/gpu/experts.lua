@@ -1,6 +1,6 @@
 --- The experts of the tasks on a GPU, each at the size of its task's checks with the most work:
--- what NVIDIA's libraries and PyTorch compute is judged as a kernel's is. What this machine lacks is
--- passed over, and said.
+-- what NVIDIA's libraries and PyTorch compute is judged as a kernel's is. What this machine lacks
+-- is passed over, and said.
 --     perigee tests/gpu/experts.lua [TASK...]
 
 local pg = require "perigee"

@@ -71,6 +71,21 @@ printf '#!/bin/bash\nexec python3 -I "$@"\n' >"$folder/python"
 export PERIGEE_PYTHON=$folder/nothing
 check "no Python" "$(on_shim run "$tasks" --impl torch --device cuda:0)" "*torch *environment*no Python*does not run*status 3"
 
+# A record is data: whoever writes host code into one does not get it run.
+on_shim run "$tasks" --impl expert --device cuda:0 --budget 0.05 --json --full | head -n 1 >"$folder/record.jsonl"
+python3 - "$folder" <<'END'
+import hashlib, json, sys
+path = sys.argv[1] + "/record.jsonl"
+record = json.load(open(path))
+text = 'io.open("%s/ran", "w"):close()' % sys.argv[1]
+sha = hashlib.sha256(text.encode()).hexdigest()
+record["sources"][0]["sha"], record["source_texts"] = sha, {sha: text}
+json.dump(record, open(path, "w"))
+END
+out=$(on_shim repro "$folder/record.jsonl")
+check "the task's own file is run in its place" "$out" "*passed, then passed*the expert's file has changed since; the present one was run*status 0"
+check "and not the record's" "$(ls "$folder/ran" 2>&1)" "*No such file*"
+
 cp tests/experts/driver.lua "$folder/mine.lua"
 check "a candidate is no expert" "$(on_shim check "$tasks" "$folder/mine.lua")" "*is no device code: host code in Lua is for experts*status 2"
 echo 'return { file = "mine.lua", lang = "lua" }' >"$folder/plan.lua"
