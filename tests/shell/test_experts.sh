@@ -88,6 +88,12 @@ check "and not the record's" "$(ls "$folder/ran" 2>&1)" "*No such file*"
 
 cp tests/experts/driver.lua "$folder/mine.lua"
 check "a candidate is no expert" "$(on_shim check "$tasks" "$folder/mine.lua")" "*is no device code: host code in Lua is for experts*status 2"
+cat >"$folder/check.lua" <<'END'
+local pg = require "perigee"
+local ok, e = pcall(pg.check, pg.catalogue.find("tests/experts/tasks.lua")[1], { source = "return 1", lang = "lua" })
+print(ok, e.message)
+END
+check "nor one in a script" "$(on_shim "$folder/check.lua")" "false*host code in Lua is for experts*status 0"
 echo 'return { file = "mine.lua", lang = "lua" }' >"$folder/plan.lua"
 check "nor is one with a plan" "$(on_shim check "$tasks" "$folder" --device cuda:0)" "*compile_error*host code in Lua is for experts*status 1"
 rm -rf "$folder"
