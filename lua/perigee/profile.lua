@@ -112,7 +112,8 @@ local ROWS = {
     function(c) return ratio(c.shared_wavefronts, c.shared_requests) end,
     function(c)
       return above(quotient(c.shared_wavefronts, c.shared_requests), 1.5,
-        "bank conflicts: pad rows by one element, or permute columns")
+        "bank conflicts, unless accesses are wider than 4 bytes: pad rows by one element, or "
+          .. "permute columns")
         or "few bank conflicts"
     end },
   { "barrier waits of warps", function(c) return c.barriers > 0 and units.count(c.barriers) end,

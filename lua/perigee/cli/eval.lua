@@ -31,6 +31,8 @@ function eval.configure(parser)
     :convert(common.count("--rounds"))
   parser:option("--samples", "tries at each task"):argname("K"):default("1")
     :convert(common.count("--samples"))
+  parser:option("--against", "compare with these implementations of a task, too (always: naive, "
+    .. "expert)"):argname("A,B")
   parser:option("--seconds", "a sample may take, agent and judge together"):argname("S")
     :convert(common.positive("--seconds"))
   parser:option("--tokens", "a sample may take, as the agent reports them"):argname("N")
@@ -51,20 +53,23 @@ end
 
 -- ---- what is to be done ----
 
--- What each candidate of a task is compared with: naive or the first, and expert.
-local function bases_of(task)
+-- What each candidate of a task is compared with: naive or the first, expert, and --against.
+local function bases_of(task, against)
   local names = task:impl_names()
   local first, list = names[1], core.json_array {}
   for _, name in ipairs(names) do
     if name == "naive" then first = name end
-    if name == "expert" then list[1] = name end
   end
-  if first and first ~= list[1] then list[#list + 1] = first end
+  for _, name in ipairs(names) do
+    if name == first or name == "expert" or suggest.has(against, name) then
+      list[#list + 1] = name
+    end
+  end
   return list
 end
 
 -- Names, and the baselines of each.
-local function tasks_of(given)
+local function tasks_of(given, against)
   local all, names, seen = catalogue.all(), {}, {}
   for _, word in ipairs(common.names(given, "--tasks")) do
     local found = false
@@ -72,7 +77,7 @@ local function tasks_of(given)
       if task.name == word or task.category == word then
         found = true
         if not seen[task.name] then names[#names + 1] = task.name end
-        seen[task.name] = bases_of(task)
+        seen[task.name] = bases_of(task, against)
       end
     end
     if not found then
@@ -118,7 +123,7 @@ local function open_lanes(devices, options, on_message, on_lost)
       memory = core.available_memory() * MEMORY_SHARE / #devices, on_message = on_message,
       on_lost = on_lost } }
     lanes[i].options = { device = name, db = options.db, timeout = options.timeout,
-      trust = options.trust }
+      trust = options.trust, against = core.json_array(options.against) }
   end
   return lanes
 end
@@ -274,7 +279,8 @@ end
 
 --- @treturn integer exit status: 0, or 1 when it was interrupted
 function eval.main(options)
-  local tasks, bases = tasks_of(options.tasks)
+  options.against = common.names({ options.against }, "--against") or {}
+  local tasks, bases = tasks_of(options.tasks, options.against)
   options.db = store.path(options.db)
   options.session = options.session or "eval-" .. core.utc():gsub("%D", "")
   store.open(options.db):close() -- says now what is wrong with it

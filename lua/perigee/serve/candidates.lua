@@ -18,6 +18,7 @@ local repro = require "perigee.repro"
 local sources = require "perigee.sources"
 local standings = require "perigee.standings"
 local store = require "perigee.store"
+local suggest = require "perigee.suggest"
 local task_named = require("perigee.serve.catalogue").task
 local trial = require "perigee.trial"
 local units = require "perigee.units"
@@ -264,9 +265,9 @@ local function best_so_far(task, one, p, spec, gpu, request, others)
   return setmetatable({ name = "best (" .. whole.impl .. ")" }, { __index = best })
 end
 
--- Naive, or the first implementation where none has that name; expert, which a simulator cannot run
--- when it calls a library.
-local function rivals_of(session, task, p)
+-- Naive, or the first implementation where none has that name; expert and `against`, which a
+-- simulator cannot run when they call a library.
+local function rivals_of(session, task, p, against)
   local list, names = {}, task:impl_names()
   local function add(name)
     for _, declared in ipairs(task:select_impls({ name })) do
@@ -280,14 +281,14 @@ local function rivals_of(session, task, p)
   end
   if first then add(first) end
   for _, name in ipairs(names) do
-    if name == "expert" then add(name) end
+    if name ~= first and (name == "expert" or suggest.has(against or {}, name)) then add(name) end
   end
   return list
 end
 
 local function all_rivals(session, task, one, how, request)
   local p = task:resolve { purpose = session.purpose, set = how.set }
-  local list = rivals_of(session, task, p)
+  local list = rivals_of(session, task, p, request.options.against)
   local gpu = not session.sim and session:device().name or nil
   local ok, best = errors.catch("internal", best_so_far, task, one, p, session.spec, gpu, request,
     list)
