@@ -1,18 +1,20 @@
 """Stage "allocate" in Triton: see allocate.cu for the algorithm.
 
-`allocate` is what the language can do: a program is one warp, its lanes probe together until all
-have found or inserted their block. Of lanes that want the same empty entry one asks for it, and
-entries are claimed one after the other. `allocate_late` claims them at once, with two instructions
-that Triton has no word for. `allocate_published` is the published program (arXiv 2608.08287): a fixed
-number of probes, acquire-release atomics for every lane in every probe, those of idle lanes on a
-scratch slot. A chain longer than its probes loses the block.
+`allocate` is what the language can do: a program is one warp, whose lanes look, probe and claim
+together. A vote takes as long as a look-up, so three samples of each ray are looked up for one vote;
+lanes that miss a block go on together, each with the first that it misses.
+Of lanes that want the same empty entry one asks for it, and entries are claimed one after the other;
+`allocate_late` claims them at once, with two instructions that Triton has no word for.
+`allocate_published` is the published program (arXiv 2608.08287): a fixed number of probes,
+acquire-release atomics for every lane in every probe, those of idle lanes on a scratch slot. A chain
+longer than its probes loses the block.
 """
 
 import triton
 import triton.language as tl
 
 from tsdf import (
-    DROPPED, EMPTY, block_hash, block_key, find_or_insert, ray_to, signed_distance, voxel_of,
+    DROPPED, EMPTY, any_of, block_hash, block_key, insert_from, look, ray_to, sample_at,
 )
 
 LAUNCH = {
@@ -20,6 +22,24 @@ LAUNCH = {
     "allocate_late": {"num_warps": 1, "grid": "ceil_div(n, 32)"},
     "allocate_published": {"num_warps": 4, "grid": "ceil_div(n, 128)"},
 }
+
+
+@triton.jit
+def ask(
+    table, table_mask, px, py, pz, ux, uy, uz, length, limit, s, steps, voxel, inv_voxel, cam_x,
+    cam_y, cam_z, previous,
+):
+    """Looks the blocks of samples s up, but for those equal to the previous one of their rays. Keys,
+    slots, what is seen there (the key where nothing is asked), and the previous ones from now on."""
+    x, y, z, sdf = sample_at(
+        px, py, pz, ux, uy, uz, length, s, voxel, inv_voxel, cam_x, cam_y, cam_z
+    )
+    x, y, z = x >> 3, y >> 3, z >> 3
+    key = block_key(x, y, z)
+    asks = (sdf >= limit) & (key != previous) & (s <= steps)
+    slot = block_hash(x, y, z) & table_mask
+    seen, _ = look(table, slot, asks, key, key, False)
+    return key, slot, seen, tl.where(asks, key, previous)
 
 
 @triton.jit
@@ -32,20 +52,36 @@ def allocate(
     i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
     live = i < n
     px, py, pz, ux, uy, uz, length = ray_to(points, i, live, cam_x, cam_y, cam_z)
+    limit = tl.where(live, -trunc, float("inf"))
     previous = tl.full((BLOCK,), EMPTY, tl.int64)
-    for s in range(-steps, steps + 1):
-        t = s.to(tl.float32) * voxel
-        x = voxel_of(px, ux, t, inv_voxel)
-        y = voxel_of(py, uy, t, inv_voxel)
-        z = voxel_of(pz, uz, t, inv_voxel)
-        sdf = signed_distance(x, y, z, length, voxel, cam_x, cam_y, cam_z)
-        x, y, z = x >> 3, y >> 3, z >> 3
-        key = block_key(x, y, z)
-        asks = live & (sdf >= -trunc) & (key != previous)
-        previous = tl.where(asks, key, previous)
-        find_or_insert(
-            table, coord, block_count, drop_count, table_mask, capacity, x, y, z, asks, False, AT_ONCE
+    for s in range(-steps, steps + 1, 3):
+        ka, la, sa, previous = ask(
+            table, table_mask, px, py, pz, ux, uy, uz, length, limit, s, steps, voxel, inv_voxel,
+            cam_x, cam_y, cam_z, previous,
         )
+        kb, lb, sb, previous = ask(
+            table, table_mask, px, py, pz, ux, uy, uz, length, limit, s + 1, steps, voxel, inv_voxel,
+            cam_x, cam_y, cam_z, previous,
+        )
+        kc, lc, sc, previous = ask(
+            table, table_mask, px, py, pz, ux, uy, uz, length, limit, s + 2, steps, voxel, inv_voxel,
+            cam_x, cam_y, cam_z, previous,
+        )
+        missing = any_of((sa != ka) | (sb != kb) | (sc != kc))
+        while missing:
+            a = sa != ka
+            b = sb != kb
+            key = tl.where(a, ka, tl.where(b, kb, kc))
+            slot = tl.where(a, la, tl.where(b, lb, lc))
+            seen = tl.where(a, sa, tl.where(b, sb, sc))
+            insert_from(
+                table, coord, block_count, drop_count, table_mask, capacity, key, slot, seen,
+                tl.zeros(key.shape, tl.int32), False, AT_ONCE,
+            )
+            sc = tl.where(a | b, sc, kc)
+            sb = tl.where(a, sb, kb)
+            sa = ka
+            missing = any_of((sb != kb) | (sc != kc))
 
 
 @triton.jit
@@ -73,11 +109,9 @@ def allocate_published(
     px, py, pz, ux, uy, uz, length = ray_to(points, i, live, cam_x, cam_y, cam_z)
     scratch_at = scratch_slots + tl.minimum(i, n - 1).to(tl.int64)
     for s in range(-steps, steps + 1):
-        t = s.to(tl.float32) * voxel
-        x = voxel_of(px, ux, t, inv_voxel)
-        y = voxel_of(py, uy, t, inv_voxel)
-        z = voxel_of(pz, uz, t, inv_voxel)
-        sdf = signed_distance(x, y, z, length, voxel, cam_x, cam_y, cam_z)
+        x, y, z, sdf = sample_at(
+            px, py, pz, ux, uy, uz, length, s, voxel, inv_voxel, cam_x, cam_y, cam_z
+        )
         x, y, z = x >> 3, y >> 3, z >> 3
         key = block_key(x, y, z)
         asks = live & (sdf >= -trunc)

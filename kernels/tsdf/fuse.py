@@ -9,7 +9,8 @@ import triton.language as tl
 
 from allocate import allocate as allocate_points
 from tsdf import (
-    DROPPED, EMPTY, block_key, find_or_insert, ray_to, signed_distance, voxel_of, wait_for_blocks,
+    DROPPED, EMPTY, any_of, block_hash, block_key, insert_from, look, ray_to, sample_at,
+    wait_for_blocks,
 )
 from update import add_samples, observation, update as update_points, update_warp as update_sums
 
@@ -74,19 +75,20 @@ def fuse(
     previous = tl.full((BLOCK,), EMPTY, tl.int64)
     block = tl.full((BLOCK,), DROPPED, tl.int32)
     for s in range(-steps, steps + 1):
-        t = s.to(tl.float32) * voxel
-        x = voxel_of(px, ux, t, inv_voxel)
-        y = voxel_of(py, uy, t, inv_voxel)
-        z = voxel_of(pz, uz, t, inv_voxel)
-        sdf = signed_distance(x, y, z, length, voxel, cam_x, cam_y, cam_z)
+        x, y, z, sdf = sample_at(
+            px, py, pz, ux, uy, uz, length, s, voxel, inv_voxel, cam_x, cam_y, cam_z
+        )
         counts = live & (sdf >= -trunc)
         key = block_key(x >> 3, y >> 3, z >> 3)
         asks = counts & (key != previous)
         previous = tl.where(asks, key, previous)
-        found, slot = find_or_insert(
-            table, coord, block_count, drop_count, table_mask, capacity, x >> 3, y >> 3, z >> 3,
-            asks, True, True,
-        )
+        slot = block_hash(x >> 3, y >> 3, z >> 3) & table_mask
+        seen, found = look(table, slot, asks, key, block, True)
+        if any_of(seen != key):
+            found, slot = insert_from(
+                table, coord, block_count, drop_count, table_mask, capacity, key, slot, seen, found,
+                True, True,
+            )
         block = tl.where(asks, wait_for_blocks(table, slot, found, asks), block)
         add_samples(
             tsdf, weight, r, g, b, block, x, y, z, sdf, counts, inv_trunc, weight_cap, pw, pr, pg, pb,

@@ -3,7 +3,8 @@
 import triton
 import triton.language as tl
 
-from tsdf import ray_to, signed_distance, voxel_of
+from tsdf import ray_to, sample_at
+from update import add_samples, observation
 
 LAUNCH = {
     "allocate_regular": {"num_warps": 1, "grid": "ceil_div(n, 32)"},
@@ -18,15 +19,6 @@ def place_in(x, y, z, first_x, first_y, first_z, wide, high):
 
 
 @triton.jit
-def add(tsdf, weight, r, g, b, at, value, pw, pr, pg, pb, adds):
-    tl.atomic_add(tsdf + at, value, mask=adds, sem="relaxed")
-    tl.atomic_add(weight + at, pw, mask=adds, sem="relaxed")
-    tl.atomic_add(r + at, pr, mask=adds, sem="relaxed")
-    tl.atomic_add(g + at, pg, mask=adds, sem="relaxed")
-    tl.atomic_add(b + at, pb, mask=adds, sem="relaxed")
-
-
-@triton.jit
 def allocate_regular(
     points: "*fp32", present: "*i32", n: "i32", steps: "i32", voxel: "fp32", inv_voxel: "fp32",
     trunc: "fp32", cam_x: "fp32", cam_y: "fp32", cam_z: "fp32", first_x: "i32", first_y: "i32",
@@ -36,11 +28,10 @@ def allocate_regular(
     live = i < n
     px, py, pz, ux, uy, uz, length = ray_to(points, i, live, cam_x, cam_y, cam_z)
     for s in range(-steps, steps + 1):
-        t = s.to(tl.float32) * voxel
-        x = voxel_of(px, ux, t, inv_voxel)
-        y = voxel_of(py, uy, t, inv_voxel)
-        z = voxel_of(pz, uz, t, inv_voxel)
-        counts = live & (signed_distance(x, y, z, length, voxel, cam_x, cam_y, cam_z) >= -trunc)
+        x, y, z, sdf = sample_at(
+            px, py, pz, ux, uy, uz, length, s, voxel, inv_voxel, cam_x, cam_y, cam_z
+        )
+        counts = live & (sdf >= -trunc)
         at = present + place_in(x >> 3, y >> 3, z >> 3, first_x, first_y, first_z, wide, high)
         seen = tl.load(at, mask=counts, other=1)
         # Others may mark the same block; Triton has no relaxed store.
@@ -58,25 +49,17 @@ def update_regular(
     i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
     live = i < n
     px, py, pz, ux, uy, uz, length = ray_to(points, i, live, cam_x, cam_y, cam_z)
-    pw = tl.load(point_weight + i, mask=live, other=0.0)
-    pr = tl.load(point_color + 3 * i, mask=live, other=0).to(tl.float32) * pw
-    pg = tl.load(point_color + 3 * i + 1, mask=live, other=0).to(tl.float32) * pw
-    pb = tl.load(point_color + 3 * i + 2, mask=live, other=0).to(tl.float32) * pw
+    pw, pr, pg, pb = observation(point_weight, point_color, i, live)
     for s in range(-steps, steps + 1):
-        t = s.to(tl.float32) * voxel
-        x = voxel_of(px, ux, t, inv_voxel)
-        y = voxel_of(py, uy, t, inv_voxel)
-        z = voxel_of(pz, uz, t, inv_voxel)
-        sdf = signed_distance(x, y, z, length, voxel, cam_x, cam_y, cam_z)
+        x, y, z, sdf = sample_at(
+            px, py, pz, ux, uy, uz, length, s, voxel, inv_voxel, cam_x, cam_y, cam_z
+        )
         counts = live & (sdf >= -trunc)
         place = place_in(x >> 3, y >> 3, z >> 3, first_x, first_y, first_z, wide, high)
         block = tl.load(index + place, mask=counts, other=-1)
-        adds = counts & (block >= 0)
-        at = block.to(tl.int64) * 512 + ((x & 7) | (y & 7) << 3 | (z & 7) << 6)
-        if weight_cap > 0.0:
-            adds = adds & (tl.load(weight + at, mask=adds, other=0.0, volatile=True) < weight_cap)
-        value = tl.minimum(tl.maximum(sdf * inv_trunc, -1.0), 1.0) * pw
-        add(tsdf, weight, r, g, b, at, value, pw, pr, pg, pb, adds)
+        add_samples(
+            tsdf, weight, r, g, b, block, x, y, z, sdf, counts, inv_trunc, weight_cap, pw, pr, pg, pb,
+        )
 
 
 @triton.jit
@@ -90,20 +73,13 @@ def update_dense(
     i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
     live = i < n
     px, py, pz, ux, uy, uz, length = ray_to(points, i, live, cam_x, cam_y, cam_z)
-    pw = tl.load(point_weight + i, mask=live, other=0.0)
-    pr = tl.load(point_color + 3 * i, mask=live, other=0).to(tl.float32) * pw
-    pg = tl.load(point_color + 3 * i + 1, mask=live, other=0).to(tl.float32) * pw
-    pb = tl.load(point_color + 3 * i + 2, mask=live, other=0).to(tl.float32) * pw
+    pw, pr, pg, pb = observation(point_weight, point_color, i, live)
     for s in range(-steps, steps + 1):
-        t = s.to(tl.float32) * voxel
-        x = voxel_of(px, ux, t, inv_voxel)
-        y = voxel_of(py, uy, t, inv_voxel)
-        z = voxel_of(pz, uz, t, inv_voxel)
-        sdf = signed_distance(x, y, z, length, voxel, cam_x, cam_y, cam_z)
-        adds = live & (sdf >= -trunc)
-        place = place_in(x >> 3, y >> 3, z >> 3, first_x, first_y, first_z, wide, high)
-        at = place.to(tl.int64) * 512 + ((x & 7) | (y & 7) << 3 | (z & 7) << 6)
-        if weight_cap > 0.0:
-            adds = adds & (tl.load(weight + at, mask=adds, other=0.0, volatile=True) < weight_cap)
-        value = tl.minimum(tl.maximum(sdf * inv_trunc, -1.0), 1.0) * pw
-        add(tsdf, weight, r, g, b, at, value, pw, pr, pg, pb, adds)
+        x, y, z, sdf = sample_at(
+            px, py, pz, ux, uy, uz, length, s, voxel, inv_voxel, cam_x, cam_y, cam_z
+        )
+        counts = live & (sdf >= -trunc)
+        block = place_in(x >> 3, y >> 3, z >> 3, first_x, first_y, first_z, wide, high)
+        add_samples(
+            tsdf, weight, r, g, b, block, x, y, z, sdf, counts, inv_trunc, weight_cap, pw, pr, pg, pb,
+        )

@@ -21,13 +21,23 @@ def any_of(mask):
 
 
 @triton.jit
+def root(value):
+    """The square root, correctly rounded as tl.sqrt_rn's, for numbers from 1e-30 on. That has a
+    branch for other numbers, over which samples could not be taken together."""
+    value = tl.maximum(value, 1e-30)
+    inverse = tl.rsqrt(value)
+    near = value * inverse
+    return tl.fma(tl.fma(-near, near, value), 0.5 * inverse, near)
+
+
+@triton.jit
 def ray_to(points, i, live, cam_x, cam_y, cam_z):
     """Points, unit directions from the camera to them, and their distances from it."""
     x = tl.load(points + 3 * i, mask=live, other=1.0)
     y = tl.load(points + 3 * i + 1, mask=live, other=1.0)
     z = tl.load(points + 3 * i + 2, mask=live, other=1.0)
     dx, dy, dz = x - cam_x, y - cam_y, z - cam_z
-    length = tl.sqrt_rn(dx * dx + dy * dy + dz * dz)
+    length = root(dx * dx + dy * dy + dz * dz)
     scale = 1.0 / length
     return x, y, z, dx * scale, dy * scale, dz * scale, length
 
@@ -39,17 +49,27 @@ def voxel_of(position, direction, t, inv_voxel):
 
 
 @triton.jit
-def signed_distance(x, y, z, length, voxel, cam_x, cam_y, cam_z):
-    """Of the voxel's centre along the ray, in metres."""
+def sample_at(
+    px, py, pz, ux, uy, uz, length, s, voxel, inv_voxel, cam_x, cam_y, cam_z
+):
+    """The voxels that samples s lie in, and the signed distances of their centres along the rays, in
+    metres."""
+    t = s.to(tl.float32) * voxel
+    x = voxel_of(px, ux, t, inv_voxel)
+    y = voxel_of(py, uy, t, inv_voxel)
+    z = voxel_of(pz, uz, t, inv_voxel)
     dx = (x.to(tl.float32) + 0.5) * voxel - cam_x
     dy = (y.to(tl.float32) + 0.5) * voxel - cam_y
     dz = (z.to(tl.float32) + 0.5) * voxel - cam_z
-    return length - tl.sqrt_rn(dx * dx + dy * dy + dz * dz)
+    return x, y, z, length - root(dx * dx + dy * dy + dz * dz)
 
 
 @triton.jit
 def block_key(x, y, z):
-    return (x + 1048576).to(tl.int64) << 42 | (y + 1048576).to(tl.int64) << 21 | (z + 1048576).to(tl.int64)
+    """From its halves: five instructions in place of eleven of 64 bits."""
+    high = x * 1024 + ((y >> 11) + (1048576 * 1024 + 512))
+    low = y * 2097152 + (z + 1048576)
+    return high.to(tl.int64) << 32 | low.to(tl.uint32).to(tl.int64)
 
 
 @triton.jit
@@ -87,19 +107,7 @@ def find(table, table_mask, x, y, z, asks):
 
 # ---- inserting ----
 
-# What next_act says.
-DONE = tl.constexpr(0)
-CLAIM = tl.constexpr(1)
-SEARCH = tl.constexpr(2)
-
 NOBODY = tl.constexpr(1 << 20)  # above all lanes
-
-
-@triton.jit
-def next_act(asks, seen, key):
-    """What the warp does next, by one vote: SEARCH while some lane sees another key, then CLAIM if
-    some lane sees an empty entry, else DONE."""
-    return tl.max(tl.where(asks & (seen != key), tl.where(seen == EMPTY, CLAIM, SEARCH), DONE), 0)
 
 
 @triton.jit
@@ -126,7 +134,14 @@ def swap_some(at, key, mask):
 
 
 @triton.jit
-def publish_all(table, coord, block_count, drop_count, capacity, slot, x, y, z, won):
+def coordinates_of(key):
+    x = (key >> 42).to(tl.int32) - 1048576
+    y = ((key >> 21).to(tl.int32) & 2097151) - 1048576
+    return x, y, (key.to(tl.int32) & 2097151) - 1048576
+
+
+@triton.jit
+def publish_all(table, coord, block_count, drop_count, capacity, slot, key, won):
     """The winners of empty entries give them blocks, as far as the pool goes. Others may read a
     block at any time, so an exchange stores it: tl.store has no order."""
     one = tl.full(won.shape, 1, tl.int32)
@@ -135,6 +150,7 @@ def publish_all(table, coord, block_count, drop_count, capacity, slot, x, y, z, 
     block = tl.where(fits, place, DROPPED)
     at = table.to(tl.pointer_type(tl.int32)) + 4 * slot + 2
     tl.atomic_xchg(at, block, mask=won, sem="relaxed")
+    x, y, z = coordinates_of(key)
     tl.store(coord + 3 * place, x, mask=fits)
     tl.store(coord + 3 * place + 1, y, mask=fits)
     tl.store(coord + 3 * place + 2, z, mask=fits)
@@ -145,12 +161,13 @@ def publish_all(table, coord, block_count, drop_count, capacity, slot, x, y, z, 
 
 
 @triton.jit
-def publish(table, coord, block_count, drop_count, capacity, slot, x, y, z):
+def publish(table, coord, block_count, drop_count, capacity, slot, key):
     """The same for one winner: all are scalars."""
     place = tl.atomic_add(block_count, 1, sem="relaxed")
     block = tl.where(place < capacity, place, DROPPED)
     tl.atomic_xchg(table.to(tl.pointer_type(tl.int32)) + 4 * slot + 2, block, sem="relaxed")
     if place < capacity:
+        x, y, z = coordinates_of(key)
         tl.store(coord + 3 * place, x)
         tl.store(coord + 3 * place + 1, y)
         tl.store(coord + 3 * place + 2, z)
@@ -161,7 +178,8 @@ def publish(table, coord, block_count, drop_count, capacity, slot, x, y, z):
 
 @triton.jit
 def claim_all(
-    table, coord, block_count, drop_count, capacity, key, x, y, z, slot, empty, seen, block, lane
+    table, coord, block_count, drop_count, capacity, key, slot, empty, seen, block, lane,
+    WITH_BLOCKS: tl.constexpr,
 ):
     """Claims the entries of lanes that see an empty one, all at once, one lane an entry. Returns what
     the lanes see now, and their blocks, PENDING where another warp was faster."""
@@ -169,30 +187,28 @@ def claim_all(
     leads = empty & (leader == lane)
     old = swap_some(table + 2 * slot, key, leads)
     won = leads & (old == EMPTY)
-    given = publish_all(table, coord, block_count, drop_count, capacity, slot, x, y, z, won)
+    given = publish_all(table, coord, block_count, drop_count, capacity, slot, key, won)
     seen = tl.where(empty, tl.gather(tl.where(won, key, old), leader, 0), seen)
-    block = tl.where(empty, tl.gather(tl.where(won, given, PENDING), leader, 0), block)
+    if WITH_BLOCKS:
+        block = tl.where(empty, tl.gather(tl.where(won, given, PENDING), leader, 0), block)
     return seen, block
 
 
 @triton.jit
 def claim_each(
-    table, coord, block_count, drop_count, capacity, key, x, y, z, slot, empty, seen, block, lane
+    table, coord, block_count, drop_count, capacity, key, slot, empty, seen, block, lane
 ):
     """The same in Triton's own words: one entry after the other, each with a scalar
     compare-and-swap for all lanes that want it."""
     first = tl.min(tl.where(empty, lane, NOBODY), 0)
     while first < NOBODY:
         here = lane == first
-        bx = tl.sum(tl.where(here, x, 0), 0)
-        by = tl.sum(tl.where(here, y, 0), 0)
-        bz = tl.sum(tl.where(here, z, 0), 0)
+        wanted = tl.sum(tl.where(here, key, 0), 0)
         at = tl.sum(tl.where(here, slot, 0), 0)
-        wanted = block_key(bx, by, bz)
         old = tl.atomic_cas(table + 2 * at, tl.full((), EMPTY, tl.int64), wanted, sem="relaxed")
         given = tl.full((), PENDING, tl.int32)
         if old == EMPTY:
-            given = publish(table, coord, block_count, drop_count, capacity, at, bx, by, bz)
+            given = publish(table, coord, block_count, drop_count, capacity, at, wanted)
             old = wanted
         same = empty & (slot == at)
         seen = tl.where(same, old, seen)
@@ -203,65 +219,73 @@ def claim_each(
 
 
 @triton.jit
-def find_or_insert(
-    table, coord, block_count, drop_count, table_mask, capacity, x, y, z, asks,
+def is_empty(seen):
+    return seen < 0  # as no key of a block is
+
+
+@triton.jit
+def look(table, slot, mask, seen, block, WITH_BLOCKS: tl.constexpr):
+    """Keys of entries, and with WITH_BLOCKS their blocks; where the mask is not set those given."""
+    if WITH_BLOCKS:
+        fresh, rest = tl.split(load_entry(table, slot.to(tl.int32), mask, EMPTY))
+        return tl.where(mask, fresh, seen), tl.where(mask, rest.to(tl.int32), block)
+    else:
+        return tl.load(table + 2 * slot.to(tl.int64), mask=mask, other=seen), block
+
+
+@triton.jit
+def probe(table, table_mask, key, slot, seen, block, TIMES: tl.constexpr, WITH_BLOCKS: tl.constexpr):
+    """Lanes that see another key go on along their chains. Also whether any of them still does."""
+    for _ in tl.static_range(TIMES):
+        searching = (seen != key) & ~is_empty(seen)
+        slot = tl.where(searching, (slot + 1) & table_mask, slot)
+        seen, block = look(table, slot, searching, seen, block, WITH_BLOCKS)
+    return slot, seen, block, any_of((seen != key) & ~is_empty(seen))
+
+
+@triton.jit
+def insert_from(
+    table, coord, block_count, drop_count, table_mask, capacity, key, slot, seen, block,
     WITH_BLOCKS: tl.constexpr, AT_ONCE: tl.constexpr,
 ):
-    """Inserts the blocks of asking lanes that are new, by claim_all or claim_each. Returns blocks,
-    PENDING where another warp has not published one yet, and the slots of their entries; void
-    without WITH_BLOCKS."""
-    lane = tl.arange(0, asks.shape[0])
-    key = block_key(x, y, z)
-    slot = (block_hash(x, y, z) & table_mask).to(tl.int32)
-    left = 2 * (table_mask + 1)  # of an entry there is a look, and a claim that fails
-    if WITH_BLOCKS:
-        seen, rest = tl.split(load_entry(table, slot, asks, EMPTY))
-        block = rest.to(tl.int32)
-    else:
-        seen = tl.load(table + 2 * slot, mask=asks, other=EMPTY)
-        block = tl.full(key.shape, DROPPED, tl.int32)
-    act = next_act(asks, seen, key)
-    while (act > DONE) & (left > 0):
-        if act == SEARCH:
-            searching = asks & (seen != key) & (seen != EMPTY)
-            start = slot
-            for step in tl.static_range(1, STEPS + 1):
-                at = (start + step) & table_mask.to(tl.int32)
-                slot = tl.where(searching, at, slot)
-                if WITH_BLOCKS:
-                    fresh, rest = tl.split(load_entry(table, at, searching, EMPTY))
-                    seen = tl.where(searching, fresh, seen)
-                    block = tl.where(searching, rest.to(tl.int32), block)
-                else:
-                    seen = tl.load(table + 2 * at, mask=searching, other=seen)
-                searching = searching & (seen != key) & (seen != EMPTY)
-        else:
+    """Inserts the keys that lanes do not see at their slots, by claim_all or claim_each. Returns
+    blocks, PENDING where another warp has not published one yet, and slots; blocks are void without
+    WITH_BLOCKS."""
+    lane = tl.arange(0, key.shape[0])
+    left = table_mask + 1  # so many entries at most
+    more = left > 0
+    while more:
+        slot, seen, block, walking = probe(table, table_mask, key, slot, seen, block, 2, WITH_BLOCKS)
+        while walking & (left > 0):
+            slot, seen, block, walking = probe(
+                table, table_mask, key, slot, seen, block, STEPS, WITH_BLOCKS
+            )
+            left -= 1
+        more = any_of(is_empty(seen))
+        if more:
             # What looks empty may be a stale line of the L1 cache.
-            empty = asks & (seen == EMPTY)
-            seen = tl.load(table + 2 * slot, mask=empty, other=seen, volatile=True)
-            empty = asks & (seen == EMPTY)
-            if AT_ONCE:
-                if any_of(empty):
+            empty = is_empty(seen)
+            seen = tl.load(table + 2 * slot.to(tl.int64), mask=empty, other=seen, volatile=True)
+            empty = is_empty(seen)
+            if any_of(empty):
+                if AT_ONCE:
                     seen, block = claim_all(
-                        table, coord, block_count, drop_count, capacity, key, x, y, z, slot, empty,
-                        seen, block, lane,
+                        table, coord, block_count, drop_count, capacity, key, slot.to(tl.int32),
+                        empty, seen, block, lane, WITH_BLOCKS,
                     )
-            else:
-                seen, block = claim_each(
-                    table, coord, block_count, drop_count, capacity, key, x, y, z, slot, empty,
-                    seen, block, lane,
-                )
-        act = next_act(asks, seen, key)
-        left -= 1
-    if WITH_BLOCKS:
-        block = tl.where(seen == key, block, DROPPED)
-    return block, slot
+                else:
+                    seen, block = claim_each(
+                        table, coord, block_count, drop_count, capacity, key, slot.to(tl.int32),
+                        empty, seen, block, lane,
+                    )
+            more = any_of(seen != key) & (left > 0)
+    return tl.where(seen == key, block, DROPPED), slot
 
 
 @triton.jit
 def wait_for_blocks(table, slot, block, asks):
     """Blocks that other warps have claimed, once they are published."""
-    at = table.to(tl.pointer_type(tl.int32)) + 4 * slot + 2
+    at = table.to(tl.pointer_type(tl.int32)) + 4 * slot.to(tl.int64) + 2
     pending = asks & (block == PENDING)
     while any_of(pending):
         block = tl.where(pending, tl.load(at, mask=pending, other=0, volatile=True), block)

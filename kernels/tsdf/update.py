@@ -2,8 +2,9 @@
 
 `update` is what the language can do: one warp a program, relaxed atomics, a look-up only when the
 ray enters another block. `update_warp` also adds up within the warp what goes to the same voxel; the
-lanes that do are found by the one instruction that Triton has no word for, match.any. `update_published` looks every sample up with a fixed number of probes and
-adds by atomics of the default semantics, acquire-release.
+lanes that do are found by the one instruction that Triton has no word for, match.any.
+`update_published` looks every sample up with a fixed number of probes and adds by atomics of the
+default semantics, acquire-release.
 """
 
 import triton
@@ -11,7 +12,7 @@ import triton.language as tl
 from triton.language.extra.cuda import libdevice
 
 from tsdf import (
-    DROPPED, EMPTY, any_of, block_hash, block_key, find, ray_to, same_lanes, signed_distance, voxel_of,
+    DROPPED, EMPTY, any_of, block_hash, block_key, find, ray_to, sample_at, same_lanes,
 )
 
 LAUNCH = {
@@ -50,20 +51,39 @@ def sum_of_groups(same, lane, a, b, c, d, e):
 
 
 @triton.jit
-def add_samples(
-    tsdf, weight, r, g, b, block, x, y, z, sdf, counts, inv_trunc, weight_cap, pw, pr, pg, pb
-):
-    """Adds samples that count to their voxels, but for those of blocks without a place (below 0)."""
+def voxels_of(block, x, y, z, weight, counts, weight_cap, RELAXED: tl.constexpr = True):
+    """Where samples lie in the arrays of sums, and which are to be added: those that count, but for
+    blocks without a place (below 0) and voxels that are full."""
     adds = counts & (block >= 0)
     at = block.to(tl.int64) * 512 + ((x & 7) | (y & 7) << 3 | (z & 7) << 6)
     if weight_cap > 0.0:
-        adds = adds & (tl.load(weight + at, mask=adds, other=0.0, volatile=True) < weight_cap)
-    value = tl.minimum(tl.maximum(sdf * inv_trunc, -1.0), 1.0) * pw
-    tl.atomic_add(tsdf + at, value, mask=adds, sem="relaxed")
-    tl.atomic_add(weight + at, pw, mask=adds, sem="relaxed")
-    tl.atomic_add(r + at, pr, mask=adds, sem="relaxed")
-    tl.atomic_add(g + at, pg, mask=adds, sem="relaxed")
-    tl.atomic_add(b + at, pb, mask=adds, sem="relaxed")
+        held = tl.load(weight + at, mask=adds, other=0.0, volatile=RELAXED)
+        adds = adds & (held < weight_cap)
+    return at, adds
+
+
+@triton.jit
+def add(
+    tsdf, weight, r, g, b, at, value, pw, pr, pg, pb, adds, SEM: tl.constexpr = "relaxed"
+):
+    tl.atomic_add(tsdf + at, value, mask=adds, sem=SEM)
+    tl.atomic_add(weight + at, pw, mask=adds, sem=SEM)
+    tl.atomic_add(r + at, pr, mask=adds, sem=SEM)
+    tl.atomic_add(g + at, pg, mask=adds, sem=SEM)
+    tl.atomic_add(b + at, pb, mask=adds, sem=SEM)
+
+
+@triton.jit
+def clamped(sdf, inv_trunc):
+    return tl.minimum(tl.maximum(sdf * inv_trunc, -1.0), 1.0)
+
+
+@triton.jit
+def add_samples(
+    tsdf, weight, r, g, b, block, x, y, z, sdf, counts, inv_trunc, weight_cap, pw, pr, pg, pb
+):
+    at, adds = voxels_of(block, x, y, z, weight, counts, weight_cap)
+    add(tsdf, weight, r, g, b, at, clamped(sdf, inv_trunc) * pw, pw, pr, pg, pb, adds)
 
 
 @triton.jit
@@ -80,11 +100,9 @@ def update(
     previous = tl.full((BLOCK,), EMPTY, tl.int64)
     block = tl.full((BLOCK,), DROPPED, tl.int32)
     for s in range(-steps, steps + 1):
-        t = s.to(tl.float32) * voxel
-        x = voxel_of(px, ux, t, inv_voxel)
-        y = voxel_of(py, uy, t, inv_voxel)
-        z = voxel_of(pz, uz, t, inv_voxel)
-        sdf = signed_distance(x, y, z, length, voxel, cam_x, cam_y, cam_z)
+        x, y, z, sdf = sample_at(
+            px, py, pz, ux, uy, uz, length, s, voxel, inv_voxel, cam_x, cam_y, cam_z
+        )
         counts = live & (sdf >= -trunc)
         key = block_key(x >> 3, y >> 3, z >> 3)
         asks = counts & (key != previous)
@@ -111,31 +129,22 @@ def update_warp(
     previous = tl.full((BLOCK,), EMPTY, tl.int64)
     block = tl.full((BLOCK,), DROPPED, tl.int32)
     for s in range(-steps, steps + 1):
-        t = s.to(tl.float32) * voxel
-        x = voxel_of(px, ux, t, inv_voxel)
-        y = voxel_of(py, uy, t, inv_voxel)
-        z = voxel_of(pz, uz, t, inv_voxel)
-        sdf = signed_distance(x, y, z, length, voxel, cam_x, cam_y, cam_z)
+        x, y, z, sdf = sample_at(
+            px, py, pz, ux, uy, uz, length, s, voxel, inv_voxel, cam_x, cam_y, cam_z
+        )
         counts = live & (sdf >= -trunc)
         key = block_key(x >> 3, y >> 3, z >> 3)
         asks = counts & (key != previous)
         previous = tl.where(asks, key, previous)
         found = find(table, table_mask, x >> 3, y >> 3, z >> 3, asks)
         block = tl.where(asks, found, block)
-        adds = counts & (block >= 0)
-        at = block.to(tl.int64) * 512 + ((x & 7) | (y & 7) << 3 | (z & 7) << 6)
-        if weight_cap > 0.0:
-            adds = adds & (tl.load(weight + at, mask=adds, other=0.0, volatile=True) < weight_cap)
-        value = tl.minimum(tl.maximum(sdf * inv_trunc, -1.0), 1.0) * pw
+        at, adds = voxels_of(block, x, y, z, weight, counts, weight_cap)
+        value = clamped(sdf, inv_trunc) * pw
         # Lanes that add nothing are groups of their own; voxels fit 31 bits.
         same = same_lanes(tl.where(adds, at.to(tl.int32), -1 - lane))
         value, sw, sr, sg, sb = sum_of_groups(same, lane, value, pw, pr, pg, pb)
         leads = adds & (libdevice.ffs(same) - 1 == lane)
-        tl.atomic_add(tsdf + at, value, mask=leads, sem="relaxed")
-        tl.atomic_add(weight + at, sw, mask=leads, sem="relaxed")
-        tl.atomic_add(r + at, sr, mask=leads, sem="relaxed")
-        tl.atomic_add(g + at, sg, mask=leads, sem="relaxed")
-        tl.atomic_add(b + at, sb, mask=leads, sem="relaxed")
+        add(tsdf, weight, r, g, b, at, value, sw, sr, sg, sb, leads)
 
 
 @triton.jit
@@ -151,11 +160,9 @@ def update_published(
     px, py, pz, ux, uy, uz, length = ray_to(points, i, live, cam_x, cam_y, cam_z)
     pw, pr, pg, pb = observation(point_weight, point_color, i, live)
     for s in range(-steps, steps + 1):
-        t = s.to(tl.float32) * voxel
-        x = voxel_of(px, ux, t, inv_voxel)
-        y = voxel_of(py, uy, t, inv_voxel)
-        z = voxel_of(pz, uz, t, inv_voxel)
-        sdf = signed_distance(x, y, z, length, voxel, cam_x, cam_y, cam_z)
+        x, y, z, sdf = sample_at(
+            px, py, pz, ux, uy, uz, length, s, voxel, inv_voxel, cam_x, cam_y, cam_z
+        )
         counts = live & (sdf >= -trunc)
         key = block_key(x >> 3, y >> 3, z >> 3)
         slot = block_hash(x >> 3, y >> 3, z >> 3) & table_mask
@@ -165,13 +172,6 @@ def update_published(
             value = tl.load(table.to(tl.pointer_type(tl.int32)) + 4 * slot.to(tl.int64) + 2, mask=counts, other=0)
             block = tl.where(counts & (seen == key), value, block)
             slot = (slot + 1) & table_mask
-        adds = counts & (block >= 0)
-        at = block.to(tl.int64) * 512 + ((x & 7) | (y & 7) << 3 | (z & 7) << 6)
-        if weight_cap > 0.0:
-            adds = adds & (tl.load(weight + at, mask=adds, other=0.0) < weight_cap)
-        value = tl.minimum(tl.maximum(sdf * inv_trunc, -1.0), 1.0) * pw
-        tl.atomic_add(tsdf + at, value, mask=adds)
-        tl.atomic_add(weight + at, pw, mask=adds)
-        tl.atomic_add(r + at, pr, mask=adds)
-        tl.atomic_add(g + at, pg, mask=adds)
-        tl.atomic_add(b + at, pb, mask=adds)
+        at, adds = voxels_of(block, x, y, z, weight, counts, weight_cap, False)
+        value = clamped(sdf, inv_trunc) * pw
+        add(tsdf, weight, r, g, b, at, value, pw, pr, pg, pb, adds, "acq_rel")
