@@ -124,6 +124,7 @@ const char *pg_fault_name(pg_fault_kind kind) {
       [PG_FAULT_DIVERGENCE] = "divergence",
       [PG_FAULT_WEAK_READ] = "weak_read",
       [PG_FAULT_WEAK_WRITE] = "weak_write",
+      [PG_FAULT_EDGE_READ] = "edge_read",
       [PG_FAULT_INACTIVE_LANE] = "inactive_lane",
       [PG_FAULT_INCOMPLETE] = "incomplete",
   };

@@ -92,6 +92,7 @@ typedef enum pg_fault_kind {
   /* Findings that are no verdict: */
   PG_FAULT_WEAK_READ,     /* a plain read, unordered with writers that are all atomic */
   PG_FAULT_WEAK_WRITE,    /* plain writes of one value; reads that get it or the value before */
+  PG_FAULT_EDGE_READ,     /* of the element behind those that were written, in shared memory */
   PG_FAULT_INACTIVE_LANE, /* a shuffle's result came from a lane that took no part */
   PG_FAULT_INCOMPLETE     /* a check that could not be done */
 } pg_fault_kind;

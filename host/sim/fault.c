@@ -186,7 +186,8 @@ const sim_op *sim_fault(sim_warp *w, const sim_op *op, pg_fault_kind kind, int l
 
 bool sim_fails(pg_fault_kind kind) {
   return kind != PG_FAULT_NONE && kind != PG_FAULT_WEAK_READ && kind != PG_FAULT_WEAK_WRITE &&
-         kind != PG_FAULT_INACTIVE_LANE && kind != PG_FAULT_INCOMPLETE;
+         kind != PG_FAULT_EDGE_READ && kind != PG_FAULT_INACTIVE_LANE &&
+         kind != PG_FAULT_INCOMPLETE;
 }
 
 static bool has(const ptx_instr *instr, const char *modifier) {
@@ -213,16 +214,31 @@ static bool same_cause(const pg_fault *f, pg_fault_kind kind, const char *kernel
           (f->ptx_line == b && f->other_ptx_line == a));
 }
 
+/* A read at an edge is nothing beside one of further elements by the same instruction. */
+static bool covers(const pg_fault *f, pg_fault_kind kind, const char *kernel, int line) {
+  return kind == PG_FAULT_EDGE_READ && same_cause(f, PG_FAULT_UNINITIALIZED, kernel, line, 0);
+}
+static bool is_covered(const pg_fault *f, pg_fault_kind kind, const char *kernel, int line) {
+  return kind == PG_FAULT_UNINITIALIZED && same_cause(f, PG_FAULT_EDGE_READ, kernel, line, 0);
+}
+
 /* Where the finding goes; NULL when it is known (its index is in *known) or there is no room. What
  * is no verdict makes room for what is. */
 static pg_fault *claim(sim_launch *l, pg_fault_kind kind, int a, int b, int *known) {
   sim_findings *list = l->findings;
+  const char *kernel = l->func->source->name;
   *known = -1;
   for (int i = 0; i < list->count; i++) {
-    if (!same_cause(&list->list[i], kind, l->func->source->name, a, b)) continue;
+    const pg_fault *f = &list->list[i];
+    if (!same_cause(f, kind, kernel, a, b) && !covers(f, kind, kernel, a)) continue;
     list->list[i].times++;
     *known = i;
     return NULL;
+  }
+  for (int i = 0; i < list->count; i++) {
+    if (!is_covered(&list->list[i], kind, kernel, a)) continue;
+    *known = i;
+    return &list->list[i];
   }
   if (list->count < PG_FINDING_MAX) {
     *known = list->count++;

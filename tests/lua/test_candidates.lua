@@ -99,7 +99,7 @@ function TestReports:test_a_record_has_what_the_design_asks_for()
     "sandbox", "versions", "at" } do
     lu.assertNotNil(rec[field], field)
   end
-  lu.assertEquals(rec.cases, 6 * 3 + 6 + 1) -- seeds, families, the timed size
+  lu.assertEquals(rec.cases, 6 * 3 + 7 + 1) -- seeds, families, the timed size
   lu.assertEquals(rec.source_sha, core.sha256(core.read_file(FOLDER .. "right.cu")))
   lu.assertEquals(rec.work.bytes, 12 * rec.params.n)
 end

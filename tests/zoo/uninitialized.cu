@@ -16,8 +16,8 @@ KERNEL(unwritten_global_fixed) {
 // unwritten_shared: half of the array is filled, all of it is read.
 // launch 1 64
 // > read of 4 bytes that were never written in kernel unwritten_shared at uninitialized.cu:26
-// >   block (0, 0, 0), thread (32, 0, 0)
-// >   inside s (256 bytes), byte 128
+// >   block (0, 0, 0), thread (33, 0, 0)
+// >   inside s (256 bytes), byte 132
 // >   instruction: ld.shared.u32 %r6, [%r1] (PTX line 116)
 KERNEL(unwritten_shared) {
   __shared__ int s[64];
@@ -83,8 +83,8 @@ KERNEL(unwritten_dynamic_fixed) {
 // unwritten_tail: a reduction of 48 values as if they were 64.
 // launch 1 48
 // > read of 4 bytes that were never written in kernel unwritten_tail at uninitialized.cu:93
-// >   block (0, 0, 0), thread (16, 0, 0)
-// >   inside s (256 bytes), byte 192
+// >   block (0, 0, 0), thread (17, 0, 0)
+// >   inside s (256 bytes), byte 196
 // >   instruction: ld.shared.u32 %r7, [%r1+128] (PTX line 409)
 KERNEL(unwritten_tail) {
   __shared__ int s[64];
