@@ -17,7 +17,13 @@
 #include <unistd.h>
 
 /* Newer than the oldest libseccomp; the numbers are those of every architecture. */
-enum { FCHMODAT2 = 452, MEMFD_SECRET = 447 };
+enum {
+  MEMFD_SECRET = 447,
+  FCHMODAT2 = 452,
+  SETXATTRAT = 463,
+  REMOVEXATTRAT = 466,
+  FILE_SETATTR = 469
+};
 enum { ONE_PROCESS = 1 }; /* what ioprio_set(2) calls IOPRIO_WHO_PROCESS and no header has */
 
 static const int denied[] = {
@@ -44,11 +50,12 @@ static const int denied[] = {
     SCMP_SYS(chmod), SCMP_SYS(fchmod), SCMP_SYS(fchmodat), FCHMODAT2, SCMP_SYS(chown),
     SCMP_SYS(lchown), SCMP_SYS(fchown), SCMP_SYS(fchownat), SCMP_SYS(setxattr), SCMP_SYS(lsetxattr),
     SCMP_SYS(fsetxattr), SCMP_SYS(removexattr), SCMP_SYS(lremovexattr), SCMP_SYS(fremovexattr),
-    SCMP_SYS(name_to_handle_at), SCMP_SYS(open_by_handle_at), SCMP_SYS(fanotify_init),
-    SCMP_SYS(quotactl), SCMP_SYS(quotactl_fd), SCMP_SYS(mount), SCMP_SYS(umount2),
-    SCMP_SYS(open_tree), SCMP_SYS(move_mount), SCMP_SYS(fsopen), SCMP_SYS(fsconfig),
-    SCMP_SYS(fsmount), SCMP_SYS(fspick), SCMP_SYS(mount_setattr), SCMP_SYS(swapon),
-    SCMP_SYS(swapoff), SCMP_SYS(acct),
+    SETXATTRAT, REMOVEXATTRAT, FILE_SETATTR, SCMP_SYS(utime), SCMP_SYS(utimes), SCMP_SYS(futimesat),
+    SCMP_SYS(utimensat), SCMP_SYS(name_to_handle_at), SCMP_SYS(open_by_handle_at),
+    SCMP_SYS(fanotify_init), SCMP_SYS(quotactl), SCMP_SYS(quotactl_fd), SCMP_SYS(mount),
+    SCMP_SYS(umount2), SCMP_SYS(open_tree), SCMP_SYS(move_mount), SCMP_SYS(fsopen),
+    SCMP_SYS(fsconfig), SCMP_SYS(fsmount), SCMP_SYS(fspick), SCMP_SYS(mount_setattr),
+    SCMP_SYS(swapon), SCMP_SYS(swapoff), SCMP_SYS(acct),
     /* the kernel */
     SCMP_SYS(bpf), SCMP_SYS(perf_event_open), SCMP_SYS(userfaultfd), SCMP_SYS(init_module),
     SCMP_SYS(finit_module), SCMP_SYS(delete_module), SCMP_SYS(kexec_load),

@@ -25,6 +25,7 @@
 #include <sys/uio.h>
 #include <sys/un.h>
 #include <sys/wait.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 #include <cmocka.h>
 
@@ -230,6 +231,23 @@ static int change_mode(void) {
   return result(chmod(inside, 0777));
 }
 
+/* Landlock leaves times and attributes of files to who owns them, wherever they are. */
+static int change_times(void) {
+  return result(utimensat(AT_FDCWD, secret, NULL, 0));
+}
+
+static int change_attributes(void) {
+  return result(setxattr(secret, "user.note", "x", 1, 0));
+}
+
+static int change_attributes_anew(void) {
+  return raw(463); /* setxattrat */
+}
+
+static int change_flags(void) {
+  return raw(469); /* file_setattr */
+}
+
 static int raise_limit(void) {
   struct rlimit any = {RLIM_INFINITY, RLIM_INFINITY};
   return result(prlimit(0, RLIMIT_CORE, &any, NULL));
@@ -332,6 +350,10 @@ static int (*const call_attempts[])(void) = {
     outlive_judge,
     new_namespace,
     change_mode,
+    change_times,
+    change_attributes,
+    change_attributes_anew,
+    change_flags,
     raise_limit,
     mount_it,
     load_bpf,
