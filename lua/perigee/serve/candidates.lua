@@ -365,13 +365,12 @@ local function measured(given, request, progress, tool, seconds)
     own = merge(table.remove(others), own)
   end
   local known = {}
+  own.rec.rivals = core.json_array {}
   for i, other in ipairs(others) do
     tidy(other.rec, request)
+    own.rec.rivals[i] = rival_row(own, other)
     if other.rec.kind ~= "check" then known[#known + 1] = other end -- the best is there already
-    others[i] = other
   end
-  own.rec.rivals = core.json_array {}
-  for i, other in ipairs(others) do own.rec.rivals[i] = rival_row(own, other) end
   if tool == "submit" then own.rec.submitted = true end
   local answer, lines = answer_for(own, tool, request, known)
   add_cost(answer, own)
