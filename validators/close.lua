@@ -18,12 +18,9 @@
 -- "fro"), rtol, atol, ulp, nan_equal.
 local pg = require "perigee"
 
-local UNIT = { f64 = 2.0 ^ -53, f32 = 2.0 ^ -24, tf32 = 2.0 ^ -11, f16 = 2.0 ^ -11, bf16 = 2.0 ^ -8,
-  f8e4m3 = 2.0 ^ -4, f8e5m2 = 2.0 ^ -3 }
+local precision = require "perigee.precision"
 
--- The smallest number of each format: what rounding among the smallest numbers can lose.
-local TINY = { f64 = 2.0 ^ -1074, f32 = 2.0 ^ -149, f16 = 2.0 ^ -24, bf16 = 2.0 ^ -133,
-  f8e4m3 = 2.0 ^ -9, f8e5m2 = 2.0 ^ -16 }
+local UNIT, TINY = precision.UNIT, precision.TINY
 
 local OPTIONS = { of = "string table", ops = "number", rtol = "number", atol = "number",
   ulp = "number", nan_equal = "boolean", accumulate = { "f64", "f32", "tf32", "f16", "bf16" },

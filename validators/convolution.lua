@@ -14,7 +14,7 @@
 local pg = require "perigee"
 local reference = require "conv.reference"
 
-local UNIT = 2.0 ^ -24
+local UNIT = require("perigee.precision").UNIT.f32
 local OPTIONS = { x = "string", w = "string", y = "string" }
 
 local function signs(ctx, count)

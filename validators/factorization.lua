@@ -23,7 +23,7 @@
 -- not where few terms make a tolerance tight, which the sums over rows would hide.
 local pg = require "perigee"
 
-local UNIT = { f64 = 2.0 ^ -53, f32 = 2.0 ^ -24, f16 = 2.0 ^ -11, bf16 = 2.0 ^ -8 }
+local UNIT = require("perigee.precision").UNIT
 local PRODUCTS_MOST, VECTORS = 2.0 ^ 32, 4
 local SIX = 6 -- standard deviations that a sum of random signs stays within
 

@@ -13,7 +13,7 @@
 -- terms of random sign would give where these cancel.
 local pg = require "perigee"
 
-local UNIT = { f64 = 2.0 ^ -53, f32 = 2.0 ^ -24, f16 = 2.0 ^ -11, bf16 = 2.0 ^ -8 }
+local UNIT = require("perigee.precision").UNIT
 
 local OPTIONS = { a = "string", b = "string", c = "string", ops = "number", vectors = "number" }
 

@@ -12,7 +12,7 @@
 -- x: ten times what is usual.
 local pg = require "perigee"
 
-local UNIT = { f64 = 2.0 ^ -53, f32 = 2.0 ^ -24, f16 = 2.0 ^ -11, bf16 = 2.0 ^ -8 }
+local UNIT = require("perigee.precision").UNIT
 local OPTIONS = { a = "string", b = "string", x = "string", slack = "number" }
 
 local function ones(rows, columns) return pg.array("f64", { rows, columns }, 1.0) end

@@ -122,4 +122,16 @@ function buffers.text(buffer)
   return ("%s[%s]"):format(buffer.dtype_name, table.concat(extents, " x "))
 end
 
+--- Copies of arrays.
+-- @tparam table arrays name -> array
+-- @tparam[opt] integer most bytes of all together
+-- @treturn table|nil name -> array; nil when they are larger
+function buffers.copies(arrays, most)
+  local bytes, copies = 0, {}
+  for _, array in pairs(arrays) do bytes = bytes + array.nbytes end
+  if most and bytes > most then return nil end
+  for name, array in pairs(arrays) do copies[name] = array:copy() end
+  return copies
+end
+
 return buffers

@@ -5,15 +5,15 @@
 -- @module perigee.damage
 
 local core = require "perigee.core"
+local buffers = require "perigee.buffers"
 local case = require "perigee.case"
 local impl = require "perigee.impl"
+local precision = require "perigee.precision"
 local validate = require "perigee.validate"
 
 local damage = {}
 
 damage.POISON = 0x7fa12345 -- what a buffer holds that was never written
-
-local FLOATS = { f64 = true, f32 = true, f16 = true, bf16 = true, f8e4m3 = true, f8e5m2 = true }
 
 local function copy(array)
   return array:copy()
@@ -44,7 +44,7 @@ end
 -- One element changed to what no rounding explains.
 local function wrong_element(array, index)
   local other = copy(array)
-  if FLOATS[array.dtype] then
+  if precision.is_float(array.dtype) then
     local value, size = array[index], size_of(array)
     other[index] = math.abs(value) > SMALL * size and -value or size > 0 and size or 1.0
     return other
@@ -57,7 +57,7 @@ local function wrong_element(array, index)
 end
 
 local function one_value(array, index, value)
-  if not FLOATS[array.dtype] then return nil end
+  if not precision.is_float(array.dtype) then return nil end
   local other = copy(array)
   other[index] = value
   return other
@@ -79,7 +79,7 @@ local KINDS = {
   { "zeros", function(a) return copy(a):fill_bytes(0) end },
   { "ones", function(a) return not a.struct and copy(a):fill(1) or nil end },
   { "all bits set", function(a) return a.dtype ~= "bool" and copy(a):fill_bytes(0xFF) or nil end },
-  { "NaN", function(a) return FLOATS[a.dtype] and copy(a):fill(0 / 0) or nil end },
+  { "NaN", function(a) return precision.is_float(a.dtype) and copy(a):fill(0 / 0) or nil end },
   { "a constant", function(a)
     local size = a.nbytes // a.count
     return with_bytes(a, a:tostring():sub(1, size):rep(a.count))
@@ -89,7 +89,7 @@ local KINDS = {
     return keep_first(a, a.count // 2, ("\0"):rep(a.nbytes)) end },
   { "second half unwritten", function(a) return keep_first(a, a.count // 2, poison(a)) end },
   { "last element zero", function(a)
-    local small = FLOATS[a.dtype] and math.abs(a[a.count - 1]) <= SMALL * size_of(a)
+    local small = precision.is_float(a.dtype) and math.abs(a[a.count - 1]) <= SMALL * size_of(a)
     return not small and keep_first(a, a.count - 1, ("\0"):rep(a.nbytes)) or nil
   end },
   { "shifted by one", function(a)
@@ -183,8 +183,7 @@ function damage.answer(session, task, p, name, number)
   session:build({ arm }, function() arm.case = case.make(task, p, session:seed_of(number or 0)) end)
   local failure, arrays = arm.failure, nil
   if not failure then failure, arrays = session:run_case(arm, 1, true) end
-  local copies = {}
-  for key, array in pairs(arrays or {}) do copies[key] = array:copy() end
+  local copies = buffers.copies(arrays or {})
   if arm.runner then session.pool:release(arm.runner) end
   if failure then core.error("invalid", ("%s of %s: %s"):format(declared.name, task.name,
     failure.reason)) end

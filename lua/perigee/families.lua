@@ -7,6 +7,7 @@
 
 local core = require "perigee.core"
 local params = require "perigee.params"
+local precision = require "perigee.precision"
 
 local families = {}
 
@@ -17,8 +18,6 @@ local SCALES = {
     denormal = -140 }, bf16 = { tiny = -40, huge = 40, denormal = -130 },
   f16 = { tiny = -8, huge = 8, denormal = -20 },
 }
-
-local FLOATS = { f64 = true, f32 = true, f16 = true, bf16 = true, f8e4m3 = true, f8e5m2 = true }
 
 local function scaled(family)
   return function(array)
@@ -64,7 +63,7 @@ local function is_plain(one)
   for _, buffer in ipairs(one.list) do
     if buffer.role == "state" then return false end
     if buffer.role == "input" then
-      if not FLOATS[buffer.dtype_name] or not buffer.array then return false end
+      if not precision.is_float(buffer.dtype_name) or not buffer.array then return false end
       some = true
     end
   end

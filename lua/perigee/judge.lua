@@ -5,6 +5,7 @@
 
 local core = require "perigee.core"
 local audit = require "perigee.audit"
+local buffers = require "perigee.buffers"
 local builds = require "perigee.builds"
 local case = require "perigee.case"
 local compile = require "perigee.compile"
@@ -196,14 +197,6 @@ function Session:load(arm)
   return nil
 end
 
-local function known_outputs(arrays)
-  local bytes, copies = 0, {}
-  for _, array in pairs(arrays) do bytes = bytes + array.nbytes end
-  if bytes > KNOWN_BYTES then return nil end
-  for name, array in pairs(arrays) do copies[name] = array:copy() end
-  return copies
-end
-
 -- A launch that was refused (no kernel stopped): show what the task promises to pass.
 local function show_contract(arm, failure)
   local refused = failure.verdict == "launch_error" and not failure.findings[1]
@@ -264,15 +257,15 @@ end
 -- sample that is kept, the one before for inputs that come when the timing is over.
 function Session:make_buffers(arm, list, sets)
   local all, others = versions.of(arm.case), {}
-  local function buffers(one)
+  local function buffers_of(one)
     return one:buffers_for(arm.impl, self:own_scratch(one, arm.impl))
   end
-  for number = 2, #all do others[number - 1] = buffers(all[number]) end
+  for number = 2, #all do others[number - 1] = buffers_of(all[number]) end
   local fresh = sets > #all + 1 and not arm.case.crowded and versions.unseen(arm.case, 1)
   arm.kept_set = sets > #all and not arm.case.crowded and sets - 1 or nil
   arm.fresh_set = fresh and #all or nil
   local _, failure = arm.runner:setup(list, math.max(sets, #all), others,
-    fresh and buffers(fresh) or nil)
+    fresh and buffers_of(fresh) or nil)
   return failure and scratch.to_blame(list, self:device().memory_bytes, failure)
 end
 
@@ -370,7 +363,7 @@ end
 
 local function accept(arm, arrays)
   local list = arm.case.accepted
-  local known = list and #list < ACCEPTED_MOST and known_outputs(arrays)
+  local known = list and #list < ACCEPTED_MOST and buffers.copies(arrays, KNOWN_BYTES)
   if not known then return end
   list[#list + 1] = { known = known, checks = arm.checks, facts = arm.facts }
 end

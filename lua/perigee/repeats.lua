@@ -1,20 +1,19 @@
 --- Whether outputs of the same inputs have the same bits.
 -- @module perigee.repeats
 
+local buffers = require "perigee.buffers"
+
 local repeats = {}
 
 local KEPT_BYTES = 64 << 20 -- of outputs that are kept for a comparison
 
 local function copies(one, arrays)
-  local kept, bytes = {}, 0
+  local kept = {}
   for _, buffer in ipairs(one.list) do
     local array = buffer.role == "output" and arrays[buffer.name]
-    bytes = bytes + (array and array.nbytes or 0)
     kept[buffer.name] = array and array.nbytes > 0 and array or nil
   end
-  if bytes > KEPT_BYTES or not next(kept) then return nil end
-  for name, array in pairs(kept) do kept[name] = array:copy() end
-  return kept
+  return next(kept) and buffers.copies(kept, KEPT_BYTES) or nil
 end
 
 -- The first output in the order of the contract whose bits differ.

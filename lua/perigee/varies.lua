@@ -4,6 +4,7 @@
 -- @module perigee.varies
 
 local core = require "perigee.core"
+local buffers = require "perigee.buffers"
 local params = require "perigee.params"
 
 local varies = {}
@@ -15,9 +16,7 @@ local function first_of(arm, arrays)
   local key = params.text(arm.case.p)
   arm.written = arm.written or {}
   if not arm.written[key] then
-    local copies = {}
-    for name, array in pairs(arrays) do copies[name] = array:copy() end
-    arm.written[key] = { seed = arm.case.seed, arrays = copies }
+    arm.written[key] = { seed = arm.case.seed, arrays = buffers.copies(arrays) }
   end
   return arm.written[key]
 end

@@ -6,6 +6,7 @@ local lu = require "luaunit"
 local pg = require "perigee"
 local core = require "perigee.core"
 local damage = require "perigee.damage"
+local precision = require "perigee.precision"
 local scaled = require "scaled"
 
 -- What a contract leaves open, by task. Nothing else may pass.
@@ -42,12 +43,10 @@ for _, name in ipairs { "tsdf", "weight", "r", "g", "b" } do
   NOT_TRIED["hash/tsdf_dense_update_regular"]["the answer to other inputs of " .. name] = true
 end
 
-local FLOATS = { f32 = true, f16 = true, bf16 = true, f64 = true }
-
 -- What must have been tried on a buffer that is judged: the cheapest lies.
 local function wanted(one, buffer)
   local list = { "zeros", "unwritten", damage.PREVIOUS }
-  if FLOATS[buffer.dtype_name] then list[#list + 1] = "NaN" end
+  if precision.is_float(buffer.dtype_name) then list[#list + 1] = "NaN" end
   for _, other in ipairs(one.list) do
     if other.role == "input" and other.dtype_name == buffer.dtype_name then
       list[#list + 1] = "a copy of " .. other.name
