@@ -8,6 +8,7 @@ local agent = require "perigee.agent"
 local candidates = require "perigee.serve.candidates"
 local catalogue = require "perigee.serve.catalogue"
 local errors = require "perigee.errors"
+local files = require "perigee.files"
 local prompts = require "perigee.serve.prompts"
 local records = require "perigee.serve.records"
 local sources = require "perigee.sources"
@@ -137,29 +138,44 @@ end
 
 -- ---- tools ----
 
+-- The agent's server has a store of its own: what is in it is the agent's word.
+local function store_of(request) return files.join(request.folder, "agent.db") end
+
 -- How the agent starts the server that it works with.
 local function server_of(request)
   local options = request.options
   local words = core.json_array { core.binary(), "serve", "--device", options.device, "--db",
-    options.db, "--session", options.session, "--timeout", tostring(options.timeout) }
+    store_of(request), "--session", "agent", "--timeout", tostring(options.timeout) }
   if options.trust then words[#words + 1] = "--trust" end
   return words
 end
 
--- What was submitted last counts.
-local function submitted(request)
-  local from <close> = store.open(request.options.db)
-  local found, attempts = nil, 0
-  for rec, extra in from:records((from:session(request.options.session, "eval"))) do
-    if rec.kind == "check" then attempts = attempts + 1 end
-    if rec.submitted then
-      found = { verdict = rec.verdict, attempt = extra.id, speedup = speedups(rec.rivals),
-        reason = rec.reason }
-    end
+-- The sources of a record as an answer.
+local function answer_of(whole)
+  local by_name = {}
+  for _, source in ipairs(whole.sources or {}) do
+    by_name[source.name] = whole.source_texts and whole.source_texts[source.sha]
   end
-  return found, attempts
+  local name, text = next(by_name)
+  if name and next(by_name, name) == nil then return { source = text, language = whole.lang } end
+  return name and { files = by_name } or nil
 end
 
+-- What was submitted last, and how many attempts there were.
+local function submitted(request)
+  local path, found, attempts = store_of(request), nil, 0
+  if not files.is_file(path) then return nil, 0 end
+  local from <close> = store.open(path, { readonly = true })
+  for _, one in ipairs(from:sessions()) do
+    for rec, extra in from:records(one.id) do
+      if rec.kind == "check" then attempts = attempts + 1 end
+      if rec.submitted then found = extra.id end
+    end
+  end
+  return found and answer_of(from:record(found)), attempts
+end
+
+-- What an agent submitted is judged here once more: only that counts, whatever its store says.
 local function with_tools(what, state, request, progress)
   local started = core.now()
   progress(("%s #%d: the agent has the tools"):format(what.task, what.sample))
@@ -169,11 +185,15 @@ local function with_tools(what, state, request, progress)
     sample = what.sample, description = described, server = server_of(request),
     prompt = prompts.text("tools", described) }, what.seconds or ALONE_S, request.folder)
   state.tokens = reply and reply.tokens or 0
-  state.seconds = core.now() - started
-  local found, attempts = submitted(request)
-  state.attempts = attempts
-  state.rounds[1] = found or { verdict = "missing", reason = problem or "nothing was submitted" }
-  state.ended = "rounds"
+  local ok, answer, attempts = pcall(submitted, request)
+  state.attempts = ok and attempts or 0
+  if ok and answer then
+    sources.empty(request.folder)
+    state.rounds[1] = judged(what, answer, 1, request, progress)
+  else
+    state.rounds[1] = { verdict = "missing", reason = problem or "nothing was submitted" }
+  end
+  state.seconds, state.ended = core.now() - started, "rounds"
 end
 
 -- ---- a sample ----

@@ -145,6 +145,18 @@ elseif mode == "hangs" then
   os.execute "sleep 100"
 elseif mode == "wrong language" then
   print(core.json_encode { source = "x", language = "fortran" })
+elseif mode == "forges" then
+  local store = require "perigee.store"
+  local path
+  for i, word in ipairs(ask.server) do if word == "--db" then path = ask.server[i + 1] end end
+  local into = store.open(path)
+  local text = source "last"
+  into:add(into:session("agent", "serve"), { task = ask.task, verdict = "passed", kind = "check",
+    lang = "cuda", submitted = true, rivals = { { name = "naive", speedup = 100 } },
+    sources = { { name = "a.cu", sha = core.sha256(text) } } },
+    { sources = { { name = "a.cu", sha = core.sha256(text), text = text } } })
+  into:close()
+  print(core.json_encode { stop = true })
 elseif mode == "tools" then
   assert(ask.setting == "tools" and ask.prompt:find("submit", 1, true))
   local server = core.start(table.unpack(ask.server, 2))
@@ -232,7 +244,14 @@ function TestRuns:test_an_agent_with_the_tools_is_scored_by_what_it_submits()
   lu.assertEquals({ result.correct_rate, result.tokens }, { 1.0, 3 }, text)
   lu.assertEquals(result.against[1].geomean, 1.0)
   local from <close> = store.open(folder .. "/db")
-  lu.assertEquals(from:about("tools vector/saxpy #1").attempts, 3)
+  local about = from:about("tools vector/saxpy #1")
+  lu.assertEquals({ about.attempts, about.rounds[1].verdict }, { 3, "passed" })
+  lu.assertEquals(from:record(about.rounds[1].attempt).impl, "tools-1-1") -- judged anew
+end
+
+function TestRuns:test_what_an_agent_says_of_itself_is_not_believed()
+  local result, text = run("forges", "--setting", "tools", "--session", "forges")
+  lu.assertEquals({ result.samples, result.correct_rate, #result.against }, { 1, 0.0, 0 }, text)
 end
 
 function TestRuns:test_several_judges_at_a_time()
