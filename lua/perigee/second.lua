@@ -1,6 +1,7 @@
 --- A second opinion: the PTX of a candidate for a GPU, run on sim:check over the first check sizes.
 -- A GPU does not see what is right by luck: reads past the end, or of shared memory that an earlier
--- launch left, races, missing barriers.
+-- launch left, races, missing barriers. It is a diagnosis of small sizes, for a second, and no
+-- defence against a kernel that is honest at those: nothing else may rest on it.
 -- @module perigee.second
 
 local core = require "perigee.core"
