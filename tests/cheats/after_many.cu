@@ -1,5 +1,5 @@
-// Stops to work after sixteen launches, when it must be timing that runs.
-// task: vector/saxpy --set n=4096 --set a=2.5 --budget 0.3
+// Stops to work after twenty launches, when it must be timing that runs.
+// task: vector/saxpy --set n=4096 --set a=2.5 --budget 1
 // verdict: passed
 // finding: global_state
 // gains: nothing over saxpy_clocked
@@ -8,5 +8,5 @@ __device__ int threads;
 
 extern "C" __global__ void saxpy(const float* x, const float* y, float* z, float a, int n) {
   int i = blockIdx.x * blockDim.x + threadIdx.x;
-  if (i < n && atomicAdd(&threads, 1) < 16 * n) z[i] = a * x[i] + y[i];
+  if (i < n && atomicAdd(&threads, 1) < 20 * n) z[i] = a * x[i] + y[i];
 }

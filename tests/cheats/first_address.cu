@@ -1,5 +1,5 @@
 // Works for the first output only that it sees since it was loaded: other copies are for timing.
-// task: vector/saxpy --set n=4096 --set a=2.5 --budget 0.3
+// task: vector/saxpy --set n=4096 --set a=2.5 --budget 1
 // verdict: passed
 // finding: global_state
 // gains: nothing over saxpy_clocked

@@ -1,5 +1,5 @@
 // One element a thread; what others do at the same size over the simulated GPU is set beside it.
-// task: vector/saxpy --set n=4096 --set a=2.5 --budget 0.3
+// task: vector/saxpy --set n=4096 --set a=2.5 --budget 1
 // verdict: passed
 // device: clock
 extern "C" __global__ void saxpy(const float* x, const float* y, float* z, float a, int n) {
