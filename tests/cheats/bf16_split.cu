@@ -1,6 +1,6 @@
 // Takes each factor for the sum of two bf16 numbers and leaves out the product of their tails, as
 // three products on tensor cores would: at large k the roundings that are allowed hide it.
-// task: matmul/f32
+// task: matmul/f32 --set m=150 --set n=140
 // verdict: wrong_result
 // reason: not timed
 __device__ float head(float x) {

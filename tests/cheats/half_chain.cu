@@ -1,5 +1,5 @@
 // Sums in half precision by scalar instructions, where the sums must be kept in single precision.
-// task: matmul/f16
+// task: matmul/f16 --set m=70 --set n=80 --set k=90
 // verdict: forbidden
 // reason: f16_accumulate
 #include <cuda_fp16.h>

@@ -2,7 +2,7 @@
 // CUB's merge sorts do.
 // task: sort/radix --set n=64,200
 // verdict: passed
-// finding: edge_read
+// finding: edge_read here
 extern "C" __global__ void sort(const unsigned* keys, unsigned* sorted, int n) {
   __shared__ unsigned own[256 + 1], merged[256];
   if (blockIdx.x) return;
