@@ -37,7 +37,7 @@ return function(ctx)
   end
   if ctx.options.sums then
     for _, name in ipairs { "tsdf", "weight", "r", "g", "b" } do volume[name] = state[name] end
-    volume.weight_cap = p.weight_cap
+    volume.weight_cap, volume.touched = p.weight_cap, ctx.touched
     volume.sphere = sphere_of(p)
   end
   local judged = ctx.expected.model:verify(volume)

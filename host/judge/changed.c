@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { THREADS = 256 };
+enum { THREADS = 256, RANGES_MOST = 4096 };
 
 /* changed(u64 data, u64 flags, u32 fill): flags[b] = 1 when chunk b has any other word. */
 static const char ptx[] = ".version 7.0\n.target sm_70\n.address_size 64\n"
@@ -148,6 +148,7 @@ pg_code pg_changed_read(pg_changed *c, pg_buffers *buffers, int index, int set, 
   const pg_buffer *b = &buffers->list[index];
   const size_t chunks = b->bytes / PG_CHANGED_CHUNK;
   uint8_t *filled = NULL;
+  c->chunks = 0;
   if (c->kernel && b->has_fill && b->role == PG_ROLE_STATE && b->bytes >= PG_CHANGED_LEAST &&
       chunks <= INT32_MAX && make_room(c, chunks))
     filled = filled_of(c, index, to, chunks, b->fill);
@@ -158,5 +159,24 @@ pg_code pg_changed_read(pg_changed *c, pg_buffers *buffers, int index, int set, 
   if (!code) code = fetch(c, data, to, filled, chunks, b->fill, stream, error);
   if (!code) code = fetch_rest(c, data, to, b->bytes, stream, error);
   if (!code) code = c->device->ops->stream_sync(c->device, stream, error);
+  if (!code) c->chunks = chunks;
   return code;
+}
+
+static void add_range(json_t *list, size_t first, size_t end) {
+  json_array_append_new(list, json_integer((json_int_t)first));
+  json_array_append_new(list, json_integer((json_int_t)end));
+}
+
+json_t *pg_changed_ranges(const pg_changed *c, size_t bytes) {
+  if (c->chunks == 0) return NULL;
+  json_t *list = json_array();
+  for (size_t k = 0, n; k < c->chunks; k += n) {
+    n = alike(c->found, k, c->chunks);
+    if (c->found[k]) add_range(list, k * PG_CHANGED_CHUNK, (k + n) * PG_CHANGED_CHUNK);
+  }
+  if (c->chunks * PG_CHANGED_CHUNK < bytes) add_range(list, c->chunks * PG_CHANGED_CHUNK, bytes);
+  if (json_array_size(list) <= RANGES_MOST) return list;
+  json_decref(list);
+  return NULL;
 }

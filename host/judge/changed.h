@@ -15,6 +15,7 @@ typedef struct pg_changed {
   pg_ptr flags;      /* a byte a chunk */
   size_t room;
   uint8_t *found; /* the same on the host */
+  size_t chunks;  /* that the last read looked at; 0: it transferred everything */
   bool fresh;     /* destinations were zero when the buffers were made */
   /* Of each buffer, by chunk: whether the destination holds the fill there. NULL: nothing known. */
   struct {
@@ -32,5 +33,9 @@ void pg_changed_free(pg_changed *changed); /* safe on a zeroed struct */
 /* Download one buffer of a set to `to`, which nobody else writes between two reads. */
 pg_code pg_changed_read(pg_changed *changed, pg_buffers *buffers, int index, int set, void *to,
                         pg_error *error);
+
+/* What the last read transferred, as a list of first and end bytes of ranges in order; the rest is
+ * as it started. NULL: everything, or more ranges than are worth a list. */
+json_t *pg_changed_ranges(const pg_changed *changed, size_t bytes);
 
 #endif

@@ -364,10 +364,12 @@ static pg_code parse_read(pg_runner *r, const json_t *item, int64_t *index, int6
   return PG_OK;
 }
 
+/* "touched" of the reply: of each buffer what differs from its start, null where that is not known.
+ */
 static pg_code op_read(pg_runner *r, const json_t *request, json_t *reply, pg_error *error) {
   int64_t set = 0, index = 0, at = 0;
   const json_t *list = NULL;
-  (void)reply;
+  json_t *touched = json_array();
   pg_code code = pg_req_integer(request, "set", 0, r->buffers.set_count - 1, &set, error);
   if (!code) code = pg_req_list(request, "buffers", PG_BUFFER_MAX, &list, error);
   if (!code && r->info.gpu_clock) pg_changed_need(&r->changed, r->device);
@@ -376,7 +378,10 @@ static pg_code op_read(pg_runner *r, const json_t *request, json_t *reply, pg_er
     if (!code)
       code = pg_changed_read(&r->changed, &r->buffers, (int)index, (int)set, r->shared + at, error);
     if (code) pg_where(error, "buffers[%zu]", i);
+    json_t *ranges = code ? NULL : pg_changed_ranges(&r->changed, r->buffers.list[index].bytes);
+    json_array_append_new(touched, ranges ? ranges : json_null());
   }
+  json_object_set_new(reply, "touched", touched);
   return code;
 }
 

@@ -2,7 +2,8 @@
 -- Fields: params, inputs, initial (arrays by name: the state before the run), state, outputs (what
 -- came back), expected (what the reference returned), names (buffers with an expected value, in
 -- order), options, poison (the 8-byte pattern that outputs held before), task, seed (an integer
--- that no candidate has seen).
+-- that no candidate has seen), touched (by name, where it is known: first and end bytes of what
+-- differs from how a state started).
 -- @module perigee.context
 
 local core = require "perigee.core"

@@ -5,6 +5,7 @@
 
 local core = require "perigee.core"
 local params = require "perigee.params"
+local runner = require "perigee.runner"
 local suggest = require "perigee.suggest"
 
 local export = {}
@@ -36,9 +37,13 @@ function export.names(task, list, where)
   return names
 end
 
-local function merged(a, b)
-  for name, array in pairs(b) do a[name] = array end
-  return a
+local function merged(...)
+  local all, touched = {}, {}
+  for _, arrays in ipairs { ... } do
+    for name, array in pairs(arrays) do all[name] = array end
+    for name, ranges in pairs(runner.touched(arrays)) do touched[name] = ranges end
+  end
+  return setmetatable(all, { touched = touched })
 end
 
 --- Fetch the results of a set, after its export where there is one. What may not be left to the
@@ -48,22 +53,22 @@ end
 -- @tparam integer poison 4 bytes that outputs held before the run; others fill the inputs meanwhile
 -- @treturn table name -> array; or nil and a failure
 function export.fetch(arm, set, poison)
-  local how, runner = arm.export, arm.runner
-  if not how then return runner:read(set) end
+  local how, process = arm.export, arm.runner
+  if not how then return process:read(set) end
   local early = {}
   if how.names then
-    local arrays, failure = runner:read(set, function(name) return not how.names[name] end)
+    local arrays, failure = process:read(set, function(name) return not how.names[name] end)
     if not arrays then return nil, failure end
     early = arrays
   end
-  local us, stopped = runner:export(set, how.steps, poison ~ 1)
+  local us, stopped = process:export(set, how.steps, poison ~ 1)
   if not us then
     stopped.hint = "in an export inputs hold garbage: keep in scratch what it needs"
     return nil, stopped
   end
   arm.exports[#arm.exports + 1] = us
   arm.export_us = #arm.exports > 1 and core.summarize(arm.exports).median or us
-  local late, failure = runner:read(set, how.names and function(name) return how.names[name] end)
+  local late, failure = process:read(set, how.names and function(name) return how.names[name] end)
   if not late then return nil, failure end
   return merged(early, late)
 end

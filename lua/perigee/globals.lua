@@ -15,10 +15,27 @@ function globals.names(arm)
   return names
 end
 
+-- Whether a name stands more than once in a text.
+local function named_again(text, name)
+  local count = 0
+  for word in text:gmatch "[%a_$%%][%w_$]*" do
+    count = count + (word == name and 1 or 0)
+    if count > 1 then return true end
+  end
+  return false
+end
+
 --- Whether PTX declares a variable in global memory, or something that looks like it. A module
 -- without one keeps nothing from launch to launch.
 function globals.any(ptx)
-  return ("\n" .. ptx):find "[^%w_%.$]%.global[^%w_]" ~= nil
+  local text = ("\n" .. ptx):gsub("%.ptr%s+%.global", ".ptr") -- a parameter that points there
+  for declared in text:gmatch "[^%w_%.$]%.global([^%w_][^;\n]*)" do
+    -- One number as its contents, at most: else the names are not all before the sign.
+    local before, number = declared:match "^([^={]*)=?%s*([-+%w%.]*)%s*$"
+    local name = before and before:match "([%a_$%%][%w_$]*)%s*$"
+    if not name or number == nil or before:find "," or named_again(text, name) then return true end
+  end
+  return false
 end
 
 --- What keeps variables from being put back: nothing is timed then. `missing` is what a runner did

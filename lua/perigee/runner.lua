@@ -317,6 +317,11 @@ function Runner:read(set, wants)
   end
   local reply, failure = self:request({ op = "read", set = set, buffers = wanted }, MOVE_S)
   if not reply then return nil, failure end
+  local touched = {}
+  for i, item in ipairs(wanted) do
+    touched[self.list[item.index + 1].name] = null_free((reply.touched or {})[i])
+  end
+  setmetatable(arrays, { touched = touched })
   for i, buffer in ipairs(self.list) do
     local at = place(i, buffer)
     if at and buffer.bytes > 0 then
@@ -326,6 +331,12 @@ function Runner:read(set, wants)
     end
   end
   return arrays
+end
+
+--- What is known of arrays that `read` gave: by name, a list of first and end bytes of what differs
+-- from the buffer's start. The rest need not be looked at.
+function runner.touched(arrays)
+  return (getmetatable(arrays) or {}).touched or {}
 end
 
 --- Take timing samples: one for each listed set (batch: one for each group of `how.batch`; graph:

@@ -484,6 +484,34 @@ static void sphere_part(lua_State *L, const tsdf_model *model, const tsdf_volume
   lua_pop(L, 1);
 }
 
+/* Which blocks of a sum a list of first and end bytes touches, in Lua's memory on the stack; NULL
+ * when there is no list. */
+static const uint8_t *touched_blocks(lua_State *L, int lists, const char *name, uint32_t capacity) {
+  const size_t block_bytes = TSDF_BLOCK_VOXELS * sizeof(float);
+  if (lua_getfield(L, lists, name) != LUA_TTABLE) return NULL;
+  const int list = lua_gettop(L);
+  uint8_t *touched = lua_newuserdatauv(L, capacity + 1, 0);
+  memset(touched, 0, capacity + 1);
+  for (lua_Integer i = 1; lua_geti(L, list, i) == LUA_TNUMBER; i += 2) {
+    lua_geti(L, list, i + 1);
+    const size_t first = (size_t)lua_tointeger(L, -2), end = (size_t)lua_tointeger(L, -1);
+    lua_pop(L, 2);
+    for (size_t b = first / block_bytes; b * block_bytes < end && b < capacity; ++b) touched[b] = 1;
+  }
+  lua_pop(L, 1); /* what ended the list; the bytes stay */
+  return touched;
+}
+
+/* Leaves the bytes on the stack for as long as the caller runs. */
+static void touched_part(lua_State *L, tsdf_volume *volume) {
+  static const char *const names[TSDF_SUMS] = {"tsdf", "weight", "r", "g", "b"};
+  if (lua_getfield(L, 2, "touched") != LUA_TTABLE) return;
+  const int lists = lua_gettop(L);
+  luaL_checkstack(L, 3 * TSDF_SUMS, NULL);
+  for (int a = 0; a < TSDF_SUMS; ++a)
+    volume->touched[a] = touched_blocks(L, lists, names[a], volume->capacity);
+}
+
 static void sums_part(lua_State *L, tsdf_model *model, tsdf_volume *volume, tsdf_report *report) {
   static const char *const names[TSDF_SUMS] = {"tsdf", "weight", "r", "g", "b"};
   tsdf_sum_facts facts = {0};
@@ -491,6 +519,9 @@ static void sums_part(lua_State *L, tsdf_model *model, tsdf_volume *volume, tsdf
   for (int a = 0; a < TSDF_SUMS; ++a)
     volume->sums[a] =
         need_array(L, 2, names[a], PG_F32, (int64_t)volume->capacity * TSDF_BLOCK_VOXELS)->data;
+  const int facts_at = lua_gettop(L);
+  touched_part(L, volume);
+  lua_pushvalue(L, facts_at);
   /* Lua's memory: an error below leaves nothing behind. */
   int32_t *places = lua_newuserdatauv(L, (model->map.count + 1) * sizeof *places, 0);
   lua_insert(L, -2); /* under the facts */
@@ -503,10 +534,12 @@ static void sums_part(lua_State *L, tsdf_model *model, tsdf_volume *volume, tsdf
   set_number(L, "rejected", facts.rejected);
   set_number(L, "tightness", facts.tightness);
   sphere_part(L, model, volume, places, report);
+  lua_settop(L, facts_at);
 }
 
 /* model:verify{table=entries, capacity=, [coord=, block_count=i32[1], drop_count=u64[1],] [tsdf=,
- * weight=, r=, g=, b=, weight_cap=, sphere={radius=, cam_x=, cam_y=, cam_z=}]} -> {ok, checks =
+ * weight=, r=, g=, b=, weight_cap=, sphere={radius=, cam_x=, cam_y=, cam_z=},
+ * touched={tsdf={first byte, end, ...}, ...}]} -> {ok, checks =
  * {{name, ok, detail}...}, facts}. Judges the table when coord is given; the sums when tsdf is and
  * the table was right. */
 static int model_verify(lua_State *L) {

@@ -198,7 +198,7 @@ function TestTiming:test_ptx_that_may_keep_something()
   local any = require("perigee.globals").any
   for _, ptx in ipairs { ".global .u32 a;", "}.global .u32 a;", "\n.visible .global\t.u32 a;",
     "/* */.global/* */.u32 a;" } do
-    lu.assertTrue(any(ptx), ptx)
+    lu.assertTrue(any(ptx .. " st.global.u32 [a], %r1;"), ptx)
   end
   lu.assertFalse(any "ld.global.u32 %r1, [%rd1]; cvta.to.global.u64 %rd1, %rd1; .globals")
 end
@@ -511,6 +511,24 @@ function TestTiming:test_throttled_samples_are_dropped_and_counted()
   lu.assertEquals(arm.failure.verdict, "environment")
   lu.assertStrContains(arm.failure.reason, "no sample was accepted")
   lu.assertTrue(arm.discarded > 0)
+end
+
+-- A variable matters when something names it: constants of C++ that nobody names do not, nor do
+-- parameters that point to global memory.
+function TestTiming.test_variables_that_a_module_may_keep_something_in()
+  local any = require("perigee.globals").any
+  for text, expected in pairs {
+    [".global .u32 x;\nst.global.u32 [x], %r1;"] = true,
+    [".visible .global .align 4 .b8 buffer[64];"] = true,
+    [".global .u64 p = generic(q);\n.global .u32 q;"] = true,
+    [".global .u32 a, b;"] = true,
+    [".global\n.u32 x;\nmov.u64 %rd1, x;"] = true,
+    [".global .u32 a = 1; .global .u32 b = 2;\nmov.u64 %rd1, b;"] = true,
+    [".global .align 8 .u64 kEmpty = -1;\nst.global.u32 [%rd1], %r1;"] = false,
+    [".param .u64 .ptr .global .align 1 f_param_0\ncvta.to.global.u64 %rd1, %rd2;"] = false,
+  } do
+    lu.assertEquals(any(text), expected, text)
+  end
 end
 
 os.exit(lu.LuaUnit.run())

@@ -167,6 +167,7 @@ static int64_t find_stray(const tsdf_volume *volume, const bool *owned, int *arr
   for (uint32_t place = 0; place < volume->capacity; ++place) {
     if (owned[place]) continue;
     for (int a = 0; a < TSDF_SUMS; ++a) {
+      if (volume->touched[a] && !volume->touched[a][place]) continue;
       const float *from = &volume->sums[a][(size_t)place * TSDF_BLOCK_VOXELS];
       const int i = first_nonzero(from);
       if (i == TSDF_BLOCK_VOXELS) continue;

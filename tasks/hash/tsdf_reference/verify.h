@@ -29,6 +29,8 @@ typedef struct tsdf_volume {
   uint64_t drop_count;
   uint32_t capacity;
   const float *sums[TSDF_SUMS]; /* tsdf, weight, r, g, b */
+  /* Of each block of each sum: 0, it is zero for certain and is not looked at. NULL: not known. */
+  const uint8_t *touched[TSDF_SUMS];
 } tsdf_volume;
 
 typedef struct tsdf_table_facts {
