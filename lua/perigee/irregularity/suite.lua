@@ -22,7 +22,7 @@ suite.CONTROLS = {
 
 -- Arms of other names than "language-lever": whose levers they have, the first that a stage has.
 local PEERS = {
-  triton = { "cuda-late", "cuda-ray" }, ["triton-published"] = { "cuda" },
+  triton = { "cuda-late", "cuda-ray", "cuda" }, ["triton-published"] = { "cuda" },
   ["triton-pass"] = { "cuda-ray-pass" },
 }
 
