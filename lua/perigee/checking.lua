@@ -11,12 +11,13 @@ local params = require "perigee.params"
 local pattern = require "perigee.pattern"
 local record = require "perigee.record"
 local second = require "perigee.second"
+local seeds = require "perigee.seeds"
 local validate = require "perigee.validate"
+local verdict = require "perigee.verdict"
 
 local checking = {}
 
 local Session = {} -- what is added to it
-local judge
 
 local SEED_CHECK, SEED_TIMED = 1 << 20, 1 << 21 -- streams of the base seed
 local SEEDS_OF_SIZE = 64 -- apart: seeds and families of one check size
@@ -29,7 +30,7 @@ end
 -- written since, gets inputs of another. A seed that the user gave stays.
 function Session:renew()
   if self.seed_used and not self.repeats then
-    self.seed, self.cases = judge.fresh_seed(), {}
+    self.seed, self.cases = seeds.fresh(), {}
     if self.other then self.other.seed, self.other.cases = self.seed, self.cases end
     collectgarbage() -- Lua does not know how large the arrays of a case are
   end
@@ -69,7 +70,7 @@ end
 
 -- What is checked, in order: a list of {index, number, family}.
 function Session:check_list(task, set)
-  return families.list(params.check_count(task.params, set), judge.CHECK_SEEDS, function(index)
+  return families.list(params.check_count(task.params, set), seeds.CHECK, function(index)
     return self:check_case(task, { index = index, number = 1 }, set)
   end)
 end
@@ -170,13 +171,13 @@ end
 function Session:check_one(arm, task, entry, set)
   arm.case = self:check_case(task, entry, set)
   local which = entry.family and ("%s values"):format(entry.family)
-    or ("inputs %d of %d"):format(entry.number, judge.CHECK_SEEDS)
+    or ("inputs %d of %d"):format(entry.number, seeds.CHECK)
   local where = at(arm.case, which, "sim")
   self.progress("checking " .. where)
-  local twice = entry.number == judge.CHECK_SEEDS
+  local twice = entry.number == seeds.CHECK
     and entry.index == params.check_count(task.params, set)
   local failure = self:verify(arm, 1, twice and "twice" or true)
-  return failure, failure and judge.of_case(failure) and where or nil
+  return failure, failure and verdict.is_of_case(failure) and where or nil
 end
 
 -- What was not judged, and why not: a note of the record.
@@ -229,7 +230,7 @@ function Session:check_also(arm, task, set)
     local where = at(one, "the timed size, but not timed", self.purpose)
     self.progress("checking " .. where)
     arm.failure = self:verify(arm, 1)
-    arm.failed_at = arm.failure and judge.of_case(arm.failure) and where or nil
+    arm.failed_at = arm.failure and verdict.is_of_case(arm.failure) and where or nil
     if arm.failure then return end
   end
 end
@@ -240,7 +241,7 @@ function Session:check_timed(arm, task, set, untimed)
   local where = at(arm.case, "the timed size", self.purpose)
   self.progress("checking " .. where)
   arm.failure = self:verify(arm, self:sets_for(arm.case, { arm }))
-  arm.failed_at = arm.failure and judge.of_case(arm.failure) and where or nil
+  arm.failed_at = arm.failure and verdict.is_of_case(arm.failure) and where or nil
   if not arm.failure and not untimed then self:time { arm } end
 end
 
@@ -273,9 +274,7 @@ end
 
 --- Give the sessions of the judge what checks a candidate.
 -- @tparam table class of sessions
--- @tparam table module perigee.judge, which requires this one
-function checking.extend(class, module)
-  judge = module
+function checking.extend(class)
   for name, method in pairs(Session) do class[name] = method end
 end
 

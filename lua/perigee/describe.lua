@@ -11,9 +11,9 @@ local facts = require "perigee.facts"
 local families = require "perigee.families"
 local files = require "perigee.files"
 local flags = require "perigee.flags"
-local judge = require "perigee.judge"
 local params = require "perigee.params"
 local plan = require "perigee.plan"
+local seeds = require "perigee.seeds"
 local skeleton = require "perigee.skeleton"
 local symbolic = require "perigee.symbolic"
 local timing = require "perigee.timing"
@@ -293,8 +293,8 @@ function describe.table(task, set)
     buffers = buffer_list(task, cases, p), scalars = scalar_list(task, signatures, p),
     launch = launch, default_at = task:brief(p, "default"),
     sim_at = task:brief(one.p, "sim"),
-    checks = { sizes = checks, seeds = judge.CHECK_SEEDS, families = core.json_array(values),
-      also = also_texts(task, p), cases = checks * judge.CHECK_SEEDS + #values + #task.also + 1 },
+    checks = { sizes = checks, seeds = seeds.CHECK, families = core.json_array(values),
+      also = also_texts(task, p), cases = checks * seeds.CHECK + #values + #task.also + 1 },
     require = facts_of(task, "require", p), forbid = facts_of(task, "forbid", p),
     validate = validators_of(task, one), work = work_of(task, p),
     time = { method = method, batch = batch, text = explain.METHODS[method] },

@@ -7,7 +7,7 @@ local catalogue = require "perigee.catalogue"
 local device = require "perigee.device"
 local files = require "perigee.files"
 local impl = require "perigee.impl"
-local judge = require "perigee.judge"
+local seeds = require "perigee.seeds"
 
 local function task_of(what)
   for _, one in ipairs(what.file and catalogue.load(what.file) or {}) do
@@ -24,7 +24,7 @@ end
 local what = assert(core.json_decode(files.read(arg[1])))
 local task = task_of(what)
 local made = case.make(task, task:resolve { purpose = "default", set = what.set },
-  judge.fresh_seed())
+  seeds.fresh())
 local one = impl.choose(impl.candidate(what.candidate), what.knobs, true)
 local dev, held = device.open(what.device), {}
 for i, buffer in ipairs(made:buffers_for(one)) do

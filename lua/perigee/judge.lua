@@ -20,6 +20,7 @@ local pool = require "perigee.pool"
 local record = require "perigee.record"
 local repeats = require "perigee.repeats"
 local scratch = require "perigee.scratch"
+local seeds = require "perigee.seeds"
 local timing = require "perigee.timing"
 local validate = require "perigee.validate"
 local varies = require "perigee.varies"
@@ -31,23 +32,10 @@ Session.__index = Session
 
 local judge = {}
 
-judge.CHECK_SEEDS = 3
 local KNOWN_BYTES = 256 << 20 -- outputs up to this size are kept, to recognise equal bits cheaply
 local ACCEPTED_MOST = 4 -- outputs of one case
 local VERSION = 1 << 29 -- stream of a case's seed, and the number of the version
 local SCHEDULE = 1 << 30 -- stream of a case's seed
-
---- A seed that nobody has seen: 52 bits of /dev/urandom.
--- @raise "environment" without it: a seed that can be guessed is none
-function judge.fresh_seed()
-  local file <close> = io.open("/dev/urandom", "rb")
-  local bytes = file and file:read(8)
-  if not bytes or #bytes < 8 then
-    core.error("environment", "no random numbers from /dev/urandom",
-      "seeds that can be guessed are worth nothing: let it be readable")
-  end
-  return (string.unpack("<I8", bytes)) & ((1 << 52) - 1)
-end
 
 --- Open a session. Nothing is opened on the device before it is needed.
 -- @tparam table how {device = spec, timeout = seconds, budget = seconds for each arm's timing,
@@ -57,14 +45,14 @@ end
 function judge.session(how)
   local self = setmetatable({
     spec = how.device, timeout = how.timeout or 20, budget = how.budget or 0.5,
-    seed = how.seed or judge.fresh_seed(), repeats = how.seed ~= nil,
+    seed = how.seed or seeds.fresh(), repeats = how.seed ~= nil,
     progress = how.progress or function() end,
     method = how.method, lines = how.lines, dump = how.dump, cases = {},
   }, Session)
   self.builds = builds.new(compile.DEFAULT_ARCH, self.progress, how)
   self.sim = self.spec:match("^sim") ~= nil
   self.purpose = self.sim and "sim" or "default"
-  math.randomseed(judge.fresh_seed())
+  math.randomseed(seeds.fresh())
   self.pool = pool.new(self.spec, { timeout = self.timeout })
   return self
 end
@@ -288,19 +276,13 @@ function Session:schedule_of(one, small)
   return { seed = 1 + (core.random_u64(one.seed, SCHEDULE, 0) >> 12), workers = alone and 1 or 0 }
 end
 
--- Whether a failure belongs to a case: something ran.
-function judge.of_case(failure)
-  local refused = failure.verdict == "launch_error" and not failure.findings[1]
-  return not refused and failure.verdict ~= "compile_error" and failure.verdict ~= "forbidden"
-    and verdict.status(failure.verdict) ~= 3
-end
-
 local DUMPS_MOST = 4 -- of one candidate
 
 -- Leave the files of a failing case where the user wants them. A candidate that did not get as far
 -- as a case leaves none.
 function Session:dump_case(arm, failure, arrays)
-  if not self.dump or not judge.of_case(failure) or (arm.dumps or 0) >= DUMPS_MOST then return end
+  if not self.dump or not verdict.is_of_case(failure) then return end
+  if (arm.dumps or 0) >= DUMPS_MOST then return end
   arm.dumps = (arm.dumps or 0) + 1
   failure.dumped = dump.write(self.dump, { case = arm.case, impl = arm.impl, failure = failure,
     arrays = arrays, device = self.spec, seed = self.seed })
@@ -502,6 +484,6 @@ function Session:run(task, how, on_record, on_missing)
 end
 
 require("perigee.timed").extend(Session)
-require("perigee.checking").extend(Session, judge)
+require("perigee.checking").extend(Session)
 
 return judge

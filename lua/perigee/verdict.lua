@@ -76,4 +76,12 @@ function verdict.of_error(e, fault, found)
   return { verdict = word, reason = e.message, hint = e.hint, where = e.where, findings = {} }
 end
 
+--- Whether a failure belongs to a case: something ran.
+-- @tparam table failure
+function verdict.is_of_case(failure)
+  local refused = failure.verdict == "launch_error" and not failure.findings[1]
+  return not refused and failure.verdict ~= "compile_error" and failure.verdict ~= "forbidden"
+    and verdict.status(failure.verdict) ~= 3
+end
+
 return verdict

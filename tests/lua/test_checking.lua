@@ -5,6 +5,7 @@ local core = require "perigee.core"
 local pg = require "perigee"
 local impl = require "perigee.impl"
 local judge = require "perigee.judge"
+local seeds = require "perigee.seeds"
 
 local RIGHT = [[
 extern "C" __global__ void twice(const float* x, float* y, int n) {
@@ -152,7 +153,7 @@ function TestChecking:test_a_seed_that_could_be_guessed_is_an_error()
     if path == "/dev/urandom" then return nil end
     return open(path, ...)
   end
-  local ok, e = pcall(judge.fresh_seed)
+  local ok, e = pcall(seeds.fresh)
   io.open = open -- luacheck: ignore 122
   lu.assertFalse(ok)
   lu.assertEquals(e.code, "environment")

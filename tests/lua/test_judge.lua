@@ -6,6 +6,7 @@ local pg = require "perigee"
 local catalogue = require "perigee.catalogue"
 local impl = require "perigee.impl"
 local judge = require "perigee.judge"
+local seeds = require "perigee.seeds"
 
 local folder
 
@@ -242,7 +243,7 @@ function TestJudge:test_a_candidate_sees_every_check_size_with_three_seeds_then_
   local session <close> = judge.session { device = "sim", timeout = 5 }
   local rec = session:check(task(), impl.candidate(write("mine.cu", COUNT)), {})
   lu.assertEquals(rec.verdict, "passed", rec.reason)
-  lu.assertEquals(rec.cases, 2 * judge.CHECK_SEEDS + 1)
+  lu.assertEquals(rec.cases, 2 * seeds.CHECK + 1)
   rec = session:check(task(), impl.candidate(write("half.cu",
     (COUNT:gsub("i < n", "i < n && n < 500")))), {})
   lu.assertEquals(rec.verdict, "unwritten_output")

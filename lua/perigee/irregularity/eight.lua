@@ -7,11 +7,11 @@ local core = require "perigee.core"
 local buffers = require "perigee.buffers"
 local columns = require "perigee.columns"
 local device = require "perigee.device"
-local judge = require "perigee.judge"
 local measure = require "perigee.measure"
 local progress = require "perigee.progress"
 local ablations = require "perigee.irregularity.ablations"
 local report = require "perigee.irregularity.report"
+local seeds = require "perigee.seeds"
 local suite = require "perigee.irregularity.suite"
 local tsdf = require "perigee.tsdf"
 
@@ -122,7 +122,7 @@ function eight.run(options)
   end
   local gpu = dev:info().gpu_clock
   local how = { gpu = gpu, purpose = gpu and "default" or "sim", stages = stages,
-    seed = options.seed or judge.fresh_seed() }
+    seed = options.seed or seeds.fresh() }
   local module, line = ablations.module(dev, "eight"), progress.new(true)
   for _, cell in ipairs(suite.words(options.cell) or figures.cells) do
     line:say(cell .. ": eight volumes at once")

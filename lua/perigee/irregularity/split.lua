@@ -3,12 +3,12 @@
 
 local core = require "perigee.core"
 local device = require "perigee.device"
-local judge = require "perigee.judge"
 local ablations = require "perigee.irregularity.ablations"
 local causes = require "perigee.irregularity.causes"
 local ncu = require "perigee.irregularity.ncu"
 local progress = require "perigee.progress"
 local report = require "perigee.irregularity.report"
+local seeds = require "perigee.seeds"
 local suite = require "perigee.irregularity.suite"
 
 local split = {}
@@ -154,7 +154,7 @@ function split.prepared(options)
     end
   end
   local how = setmetatable({ stages = stages, cells = suite.words(options.cell) or CELLS,
-    impls = suite.words(options.impl), seed = options.seed or judge.fresh_seed() },
+    impls = suite.words(options.impl), seed = options.seed or seeds.fresh() },
     { __index = options })
   how.spec = device.spec(options.device or "auto")
   if how.spec:match "^sim" then how.spec = "sim:profile" end
