@@ -67,8 +67,9 @@ with them. At the default size arithmetic is the limit: 2 m n k operations.]],
   end,
   validate = { "freivalds", ops = roundings },
   work = function(p)
+    local terms = p.nonzeros > 0 and p.nonzeros or p.k
     return {
-      bytes = 4 * (p.m * p.k + p.k * p.n + p.m * p.n), flops = 2 * p.m * p.n * (p.nonzeros > 0 and p.nonzeros or p.k),
+      bytes = 4 * (p.m * p.k + p.k * p.n + p.m * p.n), flops = 2 * p.m * p.n * terms,
       items = p.m * p.n,
     }
   end,
