@@ -84,7 +84,7 @@ function TestReports:test_a_race_says_who_the_other_was()
   lu.assertEquals(finding.allocation, "z")
   lu.assertStrContains(finding.other.file, "race.cu")
   lu.assertTrue(finding.other.line == 4 or finding.other.line == 5)
-  lu.assertEquals(finding.thread[1] ~ 32, finding.other.thread[1])
+  lu.assertEquals(finding.thread[1] ~ 1, finding.other.thread[1])
 end
 
 function TestReports:test_a_timeout_says_where_it_hangs()
