@@ -163,11 +163,16 @@ local function gain(one, all)
   return ("takes %.2f us, %s %.2f us"):format(mine, name, other)
 end
 
+-- Verdicts that a cheat which may pass may get on a GPU as well: what it finds there is luck.
+local CATCHES = { wrong_result = true, unwritten_output = true, cheat = true,
+  out_of_bounds = true, uninitialized_read = true, nondeterministic = true }
+
 -- What is wrong, or nil.
 local function wrong(one, all)
   if one.complaint then return one.complaint end
   local rec, word, reason = one.record, expected(one)
   if not rec then return "no record: " .. (one.error or "nothing was printed") end
+  if one.gains and device and CATCHES[rec.verdict] then return nil end
   if rec.verdict ~= word then
     return ("expected %s, got %s: %s"):format(word, rec.verdict, rec.reason or "")
   end
@@ -269,7 +274,7 @@ local function main()
     one.lacking = lacks(one)
     if problem and one.lacking then all = "skipped" end
     count[all], count[good] = count[all] + 1, count[good] + (problem and 0 or 1)
-    if one.gains and not problem and expected(one) == "passed" then
+    if one.gains and not problem and one.record.verdict == "passed" then
       count.gainless = count.gainless + 1
     end
     said, one.told = said + 1, true

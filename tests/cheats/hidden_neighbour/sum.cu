@@ -10,7 +10,9 @@ extern "C" __global__ void reduce_sum(const float* x, float* y, int n) {
   }
   if (threadIdx.x == 0) sum = 0;
   __syncthreads();
-  for (int i = threadIdx.x; i < n; i += blockDim.x) atomicAdd(&sum, x[i]);
+  float own = 0;
+  for (int i = threadIdx.x; i < n; i += blockDim.x) own += x[i];
+  atomicAdd(&sum, own);
   __syncthreads();
   if (threadIdx.x == 0) *y = sum;
 }
