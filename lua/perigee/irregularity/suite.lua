@@ -166,7 +166,7 @@ end
 
 -- Seconds that a cell of a stage takes on a GPU beside timing, and each of its arms: making inputs,
 -- judging.
-local CELL_S, ARM_S = 0.8, 0.5
+local CELL_S, ARM_S = 0.8, 0.8
 
 --- How long a plan takes on a GPU, about: seconds.
 function suite.estimate(plan, how)
