@@ -7,7 +7,6 @@ local catalogue = require "perigee.catalogue"
 local ceilings = require "perigee.ceilings"
 local device = require "perigee.device"
 local errors = require "perigee.errors"
-local files = require "perigee.files"
 local runner = require "perigee.runner"
 local suggest = require "perigee.suggest"
 local units = require "perigee.units"
@@ -108,6 +107,31 @@ local function compiler(findings)
   }
 end
 
+local function language(findings, name, version)
+  local text, e = version()
+  findings[#findings + 1] = text and { name = name, ok = true, text = text } or {
+    name = name, missing = true, ok = true, text = e.message, fix = e.hint,
+  }
+end
+
+-- In the order of lua/README.md: a module of perigee.lib, and what it calls.
+local LIBRARIES = {
+  { "blas", "BLAS" }, { "lapack", "LAPACK" }, { "fft", "FFTW" }, { "gsl", "GSL" },
+}
+
+local function libraries(findings)
+  local here, lacking = {}, {}
+  for _, one in ipairs(LIBRARIES) do
+    local list = require("perigee.lib." .. one[1]).available() and here or lacking
+    list[#list + 1] = one[2]
+  end
+  local missing = #lacking > 0 or nil
+  findings[#findings + 1] = { name = "libraries", ok = true, missing = missing,
+    text = (#here > 0 and table.concat(here, ", ") or "none")
+      .. (missing and "; not here: " .. table.concat(lacking, ", ") or ""),
+    fix = missing and "only scripts that call them need them; the error names the package" or nil }
+end
+
 -- What confines a stranger's host code, and what to do where it is missing.
 local CONFINING = {
   landlock = "Landlock: Linux 5.13 or newer, started with landlock among lsm=",
@@ -132,8 +156,7 @@ end
 
 local function tasks(findings)
   local list, failed = catalogue.all()
-  local folders = {}
-  for i, folder in ipairs(catalogue.folders()) do folders[i] = files.shown(folder) end
+  local folders = catalogue.folders() -- in full: several may be called tasks
   local where = #folders > 0 and table.concat(folders, ", ") or "no folder"
   findings[#findings + 1] = { name = "tasks", ok = true, text = ("%d, in %s"):format(#list, where) }
   for _, e in ipairs(failed) do
@@ -152,6 +175,9 @@ function doctor.examine()
   local of_gpu = gpus(findings)
   local of_simulator = simulator(findings)
   compiler(findings)
+  language(findings, "Rust", require("perigee.lang.rust").version)
+  language(findings, "Triton", require("perigee.lang.triton").version)
+  libraries(findings)
   sandbox(findings, of_gpu or of_simulator)
   tasks(findings)
   return findings

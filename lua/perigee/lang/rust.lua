@@ -115,6 +115,14 @@ local function cached(cache, key, product, build, process, tools)
   return folder
 end
 
+--- Version of the rustc that would compile; builds nothing. @treturn string|nil, and an error table
+function rust.version()
+  local process = worker.start "compiler"
+  local found, e = find(process)
+  process:kill()
+  return found and found.version, e
+end
+
 local ready -- the toolchain of this process, once found
 
 --- The toolchain, its libraries built if need be (20 s, once for each version).
