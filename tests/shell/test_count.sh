@@ -1,5 +1,5 @@
 #!/bin/bash
-# tests/count.awk: what counts as passed and as failed.
+# tests/count.awk and tests/run: what counts as passed and as failed.
 . tests/shell/tap.sh
 
 count() { # STATUS LINE...
@@ -16,4 +16,7 @@ check "a death after the last test is a failure" "$(count 139 1..1 'ok 1 - a')" 
 check "a death before any test is a failure" "$(count 127 'no such file')" "0 1 0"
 check "no test at all is a failure" "$(count 0 '')" "0 1 0"
 check "an exit status adds nothing to counted failures" "$(count 1 1..1 'not ok 1 - a')" "0 1 0"
+# make's n: what is to be built is only printed.
+check "a pattern that names no suite is a failure" "$(MAKEFLAGS=n tests/run nosuch 2>&1 | tail -3)" \
+  "no suite is named \*nosuch\**0 passed, 1 failed"
 finish
