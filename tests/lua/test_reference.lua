@@ -158,4 +158,21 @@ function TestReference:test_every_module_in_the_reading_order_exists()
   end
 end
 
+-- Of `cli/` and `mesh/` the list names the folder.
+function TestReference:test_every_module_is_in_the_reading_order()
+  local list = core.read_file("lua/README.md"):match("In the order to read them:(.-)Nothing is")
+  local function look(folder)
+    for _, name in ipairs(core.list_dir("lua/perigee/" .. folder)) do
+      local path = folder .. name
+      local module = path:match("^(.*)%.lua$")
+      if module then
+        lu.assertStrContains(list, "`" .. module .. "`")
+      elseif not name:find(".", 1, true) and not list:find("`" .. path .. "/`", 1, true) then
+        look(path .. "/")
+      end
+    end
+  end
+  look("")
+end
+
 os.exit(lu.LuaUnit.run())
