@@ -31,7 +31,8 @@ static pg_code code_of(int result) {
   case SQLITE_LOCKED: return PG_TIMEOUT;
   case SQLITE_CONSTRAINT:
   case SQLITE_MISMATCH:
-  case SQLITE_MISUSE: return PG_INVALID;
+  case SQLITE_MISUSE:
+  case SQLITE_AUTH: return PG_INVALID;
   case SQLITE_RANGE:
   case SQLITE_TOOBIG: return PG_RANGE;
   case SQLITE_ERROR: return PG_SYNTAX;
@@ -47,6 +48,7 @@ static const char *hint_of(int result) {
   case SQLITE_CANTOPEN: return "does its folder exist, and may it be written?";
   case SQLITE_NOTADB: return "it is some other file: name another";
   case SQLITE_CORRUPT: return "sqlite3 FILE .recover may save what is in it";
+  case SQLITE_AUTH: return "what is only read attaches no other file and writes none";
   case SQLITE_BUSY: return "another process holds it: wait for that, or name another file";
   default: return "";
   }
@@ -78,8 +80,16 @@ static sqlite3 *check_database(lua_State *L) {
 
 /* ---- databases ---- */
 
-/* core.sqlite(path [, {readonly = false}]): a database, made when it is not there.
- * Raises io with the file. */
+/* A connection that only reads a file may still attach another and write that, and so does
+ * VACUUM INTO. */
+static int attaches_nothing(void *unused, int action, const char *a, const char *b, const char *c,
+                            const char *d) {
+  (void)unused, (void)a, (void)b, (void)c, (void)d;
+  return action == SQLITE_ATTACH ? SQLITE_DENY : SQLITE_OK;
+}
+
+/* core.sqlite(path [, {readonly = false}]): a database, made when it is not there. With
+ * `readonly` no statement writes this or any other file. Raises io with the file. */
 static int open_database(lua_State *L) {
   static const char *const names[] = {"readonly", NULL};
   size_t length;
@@ -95,6 +105,7 @@ static int open_database(lua_State *L) {
   if (result) return raise(L, db->handle, path, result);
   sqlite3_extended_result_codes(db->handle, 1);
   sqlite3_busy_timeout(db->handle, BUSY_MS);
+  if (readonly) sqlite3_set_authorizer(db->handle, attaches_nothing, NULL);
   return 1;
 }
 

@@ -208,6 +208,17 @@ function TestStore:test_a_file_that_is_only_read_refuses_records()
   lu.assertEquals(reader:sessions()[1].records, 1)
 end
 
+function TestStore:test_a_file_that_is_only_read_writes_no_other_file()
+  local path, other = fresh(), fresh()
+  store.open(path):close()
+  local reader <close> = store.open(path, { readonly = true })
+  for _, sql in ipairs { "ATTACH '%s' AS x", "VACUUM INTO '%s'", "VACUUM main INTO '%s'" } do
+    refuses("invalid", "authoriz", reader.db.exec, reader.db, sql:format(other))
+    local file = io.open(other)
+    lu.assertNil(file, sql)
+  end
+end
+
 function TestStore:test_a_full_disk_is_an_error_and_loses_nothing()
   local s <close> = store.open(fresh())
   local session = s:session("one", "run")
