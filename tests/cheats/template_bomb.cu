@@ -1,5 +1,5 @@
 // Templates that double at every level: more than a compiler has memory for.
-// task: vector/saxpy
+// task: vector/saxpy --timeout 200
 // verdict: compile_error
 // reason: of memory
 // slow: ten seconds
