@@ -1,11 +1,13 @@
 -- What `perigee check` shows a candidate: seeds that nobody can know before, and further cases of
 -- the size that is timed.
+package.path = "tests/lua/?.lua;" .. package.path
 local lu = require "luaunit"
 local core = require "perigee.core"
 local pg = require "perigee"
 local impl = require "perigee.impl"
 local judge = require "perigee.judge"
 local seeds = require "perigee.seeds"
+local twice = require "twice"
 
 local RIGHT = [[
 extern "C" __global__ void twice(const float* x, float* y, int n) {
@@ -13,18 +15,7 @@ extern "C" __global__ void twice(const float* x, float* y, int n) {
   if (i < n) y[i] = 2.f * x[i];
 }]]
 
-local function task(fields)
-  local t = {
-    name = "t/twice", params = { n = { default = 512, check = { 5, 300 } } },
-    kernel = "void twice(const float* x, float* y, int n)",
-    inputs = function(p, rng) return { x = rng:array("f32", p.n) } end,
-    outputs = function(p) return { y = pg.spec("f32", p.n) } end,
-    launch = { grid = 2, block = 256 }, reference = function(_, io) return { y = 2 * io.x } end,
-    validate = "close",
-  }
-  for name, value in pairs(fields or {}) do t[name] = value end
-  return pg.task(t)
-end
+local function task(fields) return twice.task({ 5, 300 }, fields) end
 
 local function candidate(source)
   local path = os.tmpname() .. ".cu"

@@ -1,5 +1,6 @@
 -- Families of values: what they do to inputs, where they apply, and that every implementation of a
 -- task that can take them is right with them.
+package.path = "tests/lua/?.lua;" .. package.path
 local lu = require "luaunit"
 local core = require "perigee.core"
 local pg = require "perigee"
@@ -7,6 +8,7 @@ local case = require "perigee.case"
 local families = require "perigee.families"
 local impl = require "perigee.impl"
 local judge = require "perigee.judge"
+local twice = require "twice"
 
 local function array(dtype, values)
   local a = core.array(dtype, #values)
@@ -26,18 +28,7 @@ local function applied(family, dtype, list)
   return values(inputs.x)
 end
 
-local function task(fields)
-  local t = {
-    name = "t/twice", params = { n = { default = 512, check = { 0, 5, 300, 7 } } },
-    kernel = "void twice(const float* x, float* y, int n)",
-    inputs = function(p, rng) return { x = rng:array("f32", p.n) } end,
-    outputs = function(p) return { y = pg.spec("f32", p.n) } end,
-    launch = { grid = 2, block = 256 }, reference = function(_, io) return { y = 2 * io.x } end,
-    validate = "close",
-  }
-  for name, value in pairs(fields or {}) do t[name] = value end
-  return pg.task(t)
-end
+local function task(fields) return twice.task({ 0, 5, 300, 7 }, fields) end
 
 TestFamilies = {}
 
