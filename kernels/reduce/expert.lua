@@ -10,13 +10,10 @@ local DECLARATION = [[
 ]]
 
 return function(run)
-  local cub, ffi = require "perigee.lib.cub", require "ffi"
+  local cub = require "perigee.lib.cub"
   local library, version = cub.compile(SOURCE, DECLARATION, run.gpu)
-  local n, bytes = run.params.n, ffi.new "size_t[1]"
-  cub.check(library.pg_cub_sum(0, bytes, 0, 0, n, run.stream), "cub::DeviceReduce::Sum")
-  local room = require("perigee.lib.cuda").allocate(math.max(1, ffi.tonumber(bytes[0])))
-  return function(io)
-    cub.check(library.pg_cub_sum(room.at, bytes, io.x, io.y, n, run.stream),
-      "cub::DeviceReduce::Sum")
-  end, { library = "CUB", version = version }
+  local sum = cub.ready("cub::DeviceReduce::Sum", function(room, bytes, x, y)
+    return library.pg_cub_sum(room, bytes, x, y, run.params.n, run.stream)
+  end)
+  return function(io) sum(io.x, io.y) end, { library = "CUB", version = version }
 end

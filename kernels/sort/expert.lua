@@ -11,13 +11,10 @@ local DECLARATION = [[
 ]]
 
 return function(run)
-  local cub, ffi = require "perigee.lib.cub", require "ffi"
+  local cub = require "perigee.lib.cub"
   local library, version = cub.compile(SOURCE, DECLARATION, run.gpu)
-  local n, bytes = run.params.n, ffi.new "size_t[1]"
-  cub.check(library.pg_cub_sort(0, bytes, 0, 0, n, run.stream), "cub::DeviceRadixSort::SortKeys")
-  local room = require("perigee.lib.cuda").allocate(math.max(1, ffi.tonumber(bytes[0])))
-  return function(io)
-    cub.check(library.pg_cub_sort(room.at, bytes, io.keys, io.sorted, n, run.stream),
-      "cub::DeviceRadixSort::SortKeys")
-  end, { library = "CUB", version = version }
+  local sort = cub.ready("cub::DeviceRadixSort::SortKeys", function(room, bytes, keys, sorted)
+    return library.pg_cub_sort(room, bytes, keys, sorted, run.params.n, run.stream)
+  end)
+  return function(io) sort(io.keys, io.sorted) end, { library = "CUB", version = version }
 end

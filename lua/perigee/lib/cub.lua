@@ -83,13 +83,19 @@ function cub.compile(source, declarations, gpu)
   if not files.is_file(path) then compile(nvcc, text, path) end
   ffi.cdef("int pg_cub_version();" .. declarations)
   local library = ffi.load(path)
-  local number = library.pg_cub_version()
-  return library, ("%d.%d.%d"):format(number // 100000, number // 100 % 1000, number % 100)
+  return library, cuda.version_text(library.pg_cub_version(), 100000)
 end
 
---- Raise what a function of CUB answered, unless it is 0.
-function cub.check(status, what)
-  if status ~= 0 then cuda.check(status, what) end
+--- Make ready a device-wide function, which says itself how much memory it wants besides.
+-- @tparam string what its name, for errors
+-- @tparam function call (room, bytes, from, to), answers a status: where `room` is 0 it writes what
+--   it wants into bytes[0], elsewhere it enqueues
+-- @treturn function (from, to) called with device addresses; enqueues
+function cub.ready(what, call)
+  local bytes = ffi.new "size_t[1]"
+  cuda.check(call(0, bytes, 0, 0), what)
+  local room = cuda.allocate(math.max(1, ffi.tonumber(bytes[0])))
+  return function(from, to) cuda.check(call(room.at, bytes, from, to), what) end
 end
 
 return cub

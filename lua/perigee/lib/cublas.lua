@@ -61,13 +61,7 @@ local NAMES = { [1] = "not initialized", [3] = "allocation failed", [7] = "inval
   [8] = "architecture mismatch", [13] = "execution failed", [14] = "internal error",
   [15] = "not supported" }
 
-local function check(status, what)
-  if status ~= 0 then cuda.check(status, what, NAMES) end
-end
-
-local function version_text(number)
-  return ("%d.%d.%d"):format(number // 10000, number // 100 % 100, number % 100)
-end
+local check, made = cuda.checker(NAMES)
 
 -- One and zero, of the type that sums have.
 local function factors(dtype)
@@ -90,8 +84,8 @@ function cublas.handle(stream)
   local handle = ffi.gc(raw[0], library.cublasDestroy_v2)
   check(library.cublasSetStream_v2(handle, stream), "cublasSetStream")
   check(library.cublasGetVersion_v2(handle, version), "cublasGetVersion")
-  return setmetatable({ library = library, raw = handle, version = version_text(version[0]) },
-    Handle)
+  return setmetatable({ library = library, raw = handle,
+    version = cuda.version_text(version[0], 10000) }, Handle)
 end
 
 --- Make ready a product of row-major matrices, c = a b, in the arithmetic of f32 (of f64 for f64),
@@ -101,11 +95,11 @@ end
 function Handle:product(how)
   local library, handle, one, zero = self.library, self.raw, factors(how.dtype)
   local compute = how.dtype == "f64" and COMPUTE_F64 or COMPUTE_F32
-  local given, made = TYPES[how.dtype], TYPES[how.out or how.dtype]
+  local given, wanted = TYPES[how.dtype], TYPES[how.out or how.dtype]
   local m, n, k = how.m, how.n, how.k
   return function(a, b, c)
-    check(library.cublasGemmEx(handle, 0, 0, n, m, k, one, b, given, n, a, given, k, zero, c, made,
-      n, compute, DEFAULT_ALGORITHM), "cublasGemmEx")
+    check(library.cublasGemmEx(handle, 0, 0, n, m, k, one, b, given, n, a, given, k, zero, c,
+      wanted, n, compute, DEFAULT_ALGORITHM), "cublasGemmEx")
   end
 end
 
@@ -122,12 +116,6 @@ function Handle:transposition(rows, columns)
 end
 
 -- ---- cuBLASLt ----
-
-local function made(create, destroy, what, ...)
-  local raw = ffi.new "void *[1]"
-  check(create(raw, ...), what)
-  return ffi.gc(raw[0], destroy)
-end
 
 local ASKED, WORKSPACE = 8, 64 << 20 -- algorithms to choose from, bytes they may use
 
@@ -183,8 +171,8 @@ function cublas.tuned_product(stream, how, example)
   end)
   return function(a, b, c)
     check(enqueue(list[best], a, b, c), "cublasLtMatmul")
-  end, { version = version_text(ffi.tonumber(library.cublasLtGetVersion())), keep = results,
-    note = ("the fastest of %d algorithms, number %d"):format(tried, best) }
+  end, { version = cuda.version_text(ffi.tonumber(library.cublasLtGetVersion()), 10000),
+    keep = results, note = ("the fastest of %d algorithms, number %d"):format(tried, best) }
 end
 
 return cublas

@@ -105,6 +105,25 @@ function cuda.check(status, what, names)
     names and names[status] and " (" .. names[status] .. ")" or ""))
 end
 
+--- What calls of one library are made with.
+-- @tparam[opt] table names status -> name
+-- @treturn function check(status, what): raises as `cuda.check`, with these names
+-- @treturn function made(create, destroy, what, ...): the pointer that `create`, called with where
+--   to write it and with all that follows, answers; destroyed with the value
+function cuda.checker(names)
+  local function check(status, what) cuda.check(status, what, names) end
+  return check, function(create, destroy, what, ...)
+    local raw = ffi.new "void *[1]"
+    check(create(raw, ...), what)
+    return ffi.gc(raw[0], destroy)
+  end
+end
+
+--- A version as text: NVIDIA's libraries give one number, major x `of_major` + minor x 100 + patch.
+function cuda.version_text(number, of_major)
+  return ("%d.%d.%d"):format(number // of_major, number % of_major // 100, number % 100)
+end
+
 -- ---- memory and streams ----
 
 --- The driver's library.

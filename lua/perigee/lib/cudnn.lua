@@ -42,9 +42,7 @@ local WORKSPACE_MOST = 4 << 30
 local ALGORITHMS = { "implicit GEMM", "implicit precomputed GEMM", "GEMM", "direct", "FFT",
   "tiled FFT", "Winograd" }
 
-local function check(status, what)
-  if status ~= 0 then cuda.check(status, what) end
-end
+local check, made = cuda.checker()
 
 local Handle = {}
 Handle.__index = Handle
@@ -59,17 +57,16 @@ function cudnn.handle(stream)
   local handle = ffi.gc(raw[0], library.cudnnDestroy)
   check(library.cudnnSetStream(handle, stream), "cudnnSetStream")
   local number = ffi.tonumber(library.cudnnGetVersion())
-  local major = number >= 90000 and 10000 or 1000
   return setmetatable({ library = library, raw = handle, stream = stream,
     one = ffi.new("float[1]", 1), zero = ffi.new("float[1]", 0),
-    version = ("%d.%d.%d"):format(number // major, number % major // 100, number % 100) }, Handle)
+    version = cuda.version_text(number, number >= 90000 and 10000 or 1000) }, Handle)
 end
 
 -- A descriptor of `kind`, set by what `set` is.
 function Handle:descriptor(kind, set, ...)
-  local library, raw = self.library, ffi.new "void *[1]"
-  check(library[("cudnnCreate%sDescriptor"):format(kind)](raw), kind .. " descriptor")
-  local desc = ffi.gc(raw[0], library[("cudnnDestroy%sDescriptor"):format(kind)])
+  local library = self.library
+  local desc = made(library[("cudnnCreate%sDescriptor"):format(kind)],
+    library[("cudnnDestroy%sDescriptor"):format(kind)], kind .. " descriptor")
   check(library[set](desc, ...), set)
   return desc
 end

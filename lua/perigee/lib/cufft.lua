@@ -18,9 +18,7 @@ local C2C, FORWARD = 0x29, -1
 local NAMES = { [1] = "invalid plan", [2] = "allocation failed", [4] = "invalid value",
   [5] = "internal error", [6] = "execution failed", [7] = "setup failed", [8] = "invalid size" }
 
-local function check(status, what)
-  if status ~= 0 then cuda.check(status, what, NAMES) end
-end
+local check = cuda.checker(NAMES)
 
 --- Make ready forward transforms of rows of complex numbers in single precision, not scaled.
 -- @tparam integer stream
@@ -36,10 +34,9 @@ function cufft.forward(stream, n, batch)
   local plan = raw[0]
   local owner = setmetatable({}, { __gc = function() library.cufftDestroy(plan) end })
   check(library.cufftSetStream(plan, stream), "cufftSetStream")
-  local number = version[0]
   return function(from, to)
     check(owner and library.cufftExecC2C(plan, from, to, FORWARD), "cufftExecC2C")
-  end, ("%d.%d.%d"):format(number // 1000, number // 100 % 10, number % 100)
+  end, cuda.version_text(version[0], 1000)
 end
 
 return cufft

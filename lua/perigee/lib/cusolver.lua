@@ -29,9 +29,7 @@ local UPPER, TRANSPOSED, INT = 1, 1, 4
 local NAMES = { [1] = "not initialized", [2] = "allocation failed", [3] = "invalid value",
   [4] = "architecture mismatch", [6] = "execution failed", [7] = "internal error" }
 
-local function check(status, what)
-  if status ~= 0 then cuda.check(status, what, NAMES) end
-end
+local check = cuda.checker(NAMES)
 
 local Handle = {}
 Handle.__index = Handle
@@ -45,9 +43,8 @@ function cusolver.handle(stream)
   check(library.cusolverDnCreate(raw), "cusolverDnCreate")
   local handle = ffi.gc(raw[0], library.cusolverDnDestroy)
   check(library.cusolverDnSetStream(handle, stream), "cusolverDnSetStream")
-  local number = version[0]
   return setmetatable({ library = library, raw = handle, info = cuda.allocate(INT),
-    version = ("%d.%d.%d"):format(number // 1000, number // 100 % 10, number % 100) }, Handle)
+    version = cuda.version_text(version[0], 1000) }, Handle)
 end
 
 --- Make ready a Cholesky factor of a row-major matrix of n x n: its lower triangle becomes that of

@@ -31,15 +31,7 @@ local NAMES = { [1] = "not initialized", [2] = "allocation failed", [3] = "inval
   [4] = "architecture mismatch", [6] = "execution failed", [7] = "internal error",
   [10] = "not supported", [11] = "insufficient resources" }
 
-local function check(status, what)
-  if status ~= 0 then cuda.check(status, what, NAMES) end
-end
-
-local function made(create, destroy, what, ...)
-  local raw = ffi.new "void *[1]"
-  check(create(raw, ...), what)
-  return ffi.gc(raw[0], destroy)
-end
+local check, made = cuda.checker(NAMES)
 
 --- Make ready y = a x in single precision, for each of several sets of buffers, by the faster of
 -- the library's two algorithms. Nothing about the matrix is worked out beforehand: what a product
@@ -80,10 +72,8 @@ function cusparse.product(stream, how, sets)
   local best = cuda.fastest(stream, #ALGORITHMS, function(i)
     return enqueue(i, described[1]) == 0
   end)
-  local number = version[0]
   return function(set) check(enqueue(best, described[set]), "cusparseSpMV") end,
-    { version = ("%d.%d.%d"):format(number // 1000, number // 100 % 10, number % 100),
-      note = ("CSR_ALG%d"):format(best) }
+    { version = cuda.version_text(version[0], 1000), note = ("CSR_ALG%d"):format(best) }
 end
 
 return cusparse
