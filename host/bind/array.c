@@ -56,6 +56,14 @@ pg_array *pg_lua_new_array(lua_State *L, const pg_dtype *dtype, int ndim, const 
   return array;
 }
 
+pg_array *pg_lua_new_vector(lua_State *L, const char *dtype, int64_t count) {
+  pg_dtype type;
+  lua_pushstring(L, dtype);
+  pg_lua_check_dtype(L, lua_gettop(L), &type);
+  lua_pop(L, 1);
+  return pg_lua_new_array(L, &type, 1, &count);
+}
+
 pg_array *pg_lua_view_array(lua_State *L, const pg_dtype *dtype, int ndim, const int64_t *shape,
                             void *data, int owner) {
   pg_error error;

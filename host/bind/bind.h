@@ -28,6 +28,8 @@ PG_API pg_array *pg_lua_test_array(lua_State *L, int arg); /* NULL when it is no
 /* Push a new zeroed array. */
 PG_API pg_array *pg_lua_new_array(lua_State *L, const pg_dtype *dtype, int ndim,
                                   const int64_t *shape);
+/* The same with one dimension, of a dtype by its name. */
+PG_API pg_array *pg_lua_new_vector(lua_State *L, const char *dtype, int64_t count);
 /* Push a view of `data`; the value at stack index `owner` is kept alive with it. */
 PG_API pg_array *pg_lua_view_array(lua_State *L, const pg_dtype *dtype, int ndim,
                                    const int64_t *shape, void *data, int owner);

@@ -83,10 +83,7 @@ static int convolve(lua_State *L, bool squared) {
   const int64_t pixels = of.height * of.width, count = of.images * of.outputs * pixels;
   const operands from = {check_array(L, 1, of.images * of.inputs * pixels),
                          check_array(L, 2, of.outputs * of.inputs * 9), squared};
-  pg_dtype f64;
-  lua_pushliteral(L, "f64");
-  pg_lua_check_dtype(L, lua_gettop(L), &f64);
-  if (!make_planes(pg_lua_new_array(L, &f64, 1, &count)->data, &from, &of)) {
+  if (!make_planes(pg_lua_new_vector(L, "f64", count)->data, &from, &of)) {
     const pg_error error = {.code = PG_MEMORY, .message = "no memory for a plane"};
     return pg_lua_raise(L, &error);
   }

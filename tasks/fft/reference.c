@@ -50,10 +50,7 @@ static int forward(lua_State *L) {
   if (count % (2 * n) != 0) pg_lua_argument(L, 1, "whole transforms");
   double *roots = lua_newuserdatauv(L, (size_t)n * sizeof *roots, 0);
   fill_roots(roots, n);
-  pg_dtype f64;
-  lua_pushliteral(L, "f64");
-  pg_lua_check_dtype(L, lua_gettop(L), &f64);
-  double *y = pg_lua_new_array(L, &f64, 1, &count)->data;
+  double *y = pg_lua_new_vector(L, "f64", count)->data;
   const float *from = x->data;
   int failed = 0;
 #pragma omp parallel

@@ -62,19 +62,11 @@ static void fill_rows(const edge *edges, size_t count, int32_t *first, int32_t *
   }
 }
 
-static pg_array *new_integers(lua_State *L, int64_t count) {
-  pg_dtype i32;
-  lua_pushliteral(L, "i32");
-  pg_lua_check_dtype(L, lua_gettop(L), &i32);
-  lua_pop(L, 1);
-  return pg_lua_new_array(L, &i32, 1, &count);
-}
-
 /* Rows of `count` edges between n vertices: returns first[n + 1] and neighbour[2 count]. */
 static int push_rows(lua_State *L, const edge *edges, size_t count, int64_t n) {
   int64_t *place = lua_newuserdatauv(L, (size_t)(n + 1) * sizeof *place, 0);
-  const pg_array *first = new_integers(L, n + 1);
-  const pg_array *neighbour = new_integers(L, 2 * (int64_t)count);
+  const pg_array *first = pg_lua_new_vector(L, "i32", n + 1);
+  const pg_array *neighbour = pg_lua_new_vector(L, "i32", 2 * (int64_t)count);
   fill_rows(edges, count, first->data, neighbour->data, n, place);
   return 2;
 }
@@ -124,7 +116,7 @@ static int depths(lua_State *L) {
   const int64_t n = (int64_t)rows->count - 1;
   const int32_t *first = rows->data, *neighbour = neighbours->data;
   int32_t *queue = lua_newuserdatauv(L, (size_t)n * sizeof *queue, 0);
-  int32_t *depth = new_integers(L, n)->data;
+  int32_t *depth = pg_lua_new_vector(L, "i32", n)->data;
   memset(depth, 0xff, (size_t)n * sizeof *depth);
   int64_t head = 0, tail = 0;
   depth[0] = 0;

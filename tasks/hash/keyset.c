@@ -292,14 +292,6 @@ static int push_verdict(lua_State *L, const judge *j) {
 
 /* ---- Lua ---- */
 
-static pg_array *new_array(lua_State *L, const char *name, int64_t count) {
-  pg_dtype dtype;
-  lua_pushstring(L, name);
-  pg_lua_check_dtype(L, lua_gettop(L), &dtype);
-  lua_pop(L, 1);
-  return pg_lua_new_array(L, &dtype, 1, &count);
-}
-
 static uint64_t check_count(lua_State *L, int arg) {
   const lua_Integer count = luaL_checkinteger(L, arg);
   if (count < 1 || count > UINT32_MAX) pg_lua_argument(L, arg, "a number from 1 to 2^32 - 1");
@@ -325,7 +317,7 @@ static int new_keys(lua_State *L, uint64_t absent) {
   const uint64_t n = check_count(L, 2), ids = check_count(L, 3);
   const distribution kind = check_kind(L, 4);
   const uint64_t offset = offset_of(seed);
-  uint64_t *key = new_array(L, "u64", (int64_t)n)->data;
+  uint64_t *key = pg_lua_new_vector(L, "u64", (int64_t)n)->data;
 #ifdef _OPENMP
 #pragma omp parallel for
 #endif
@@ -355,7 +347,7 @@ static int queries(lua_State *L) {
 static int new_table(lua_State *L) {
   const uint64_t seed = (uint64_t)luaL_checkinteger(L, 1);
   const uint64_t ids = check_count(L, 2), slots = check_count(L, 3);
-  pg_array *array = new_array(L, "u64", (int64_t)slots);
+  pg_array *array = pg_lua_new_vector(L, "u64", (int64_t)slots);
   const table t = check_table(L, 4, array);
   if (!fill(&t, offset_of(seed), ids)) lua_pushnil(L);
   return 1;
@@ -367,7 +359,7 @@ static int find_all(lua_State *L) {
   const table t = check_table(L, 3, pg_lua_check_array(L, 1, PG_U64));
   const pg_array *queries = pg_lua_check_array(L, 2, PG_U64);
   const uint64_t *query = queries->data, n = queries->count;
-  uint32_t *at = new_array(L, "u32", (int64_t)n)->data;
+  uint32_t *at = pg_lua_new_vector(L, "u32", (int64_t)n)->data;
 #ifdef _OPENMP
 #pragma omp parallel for
 #endif

@@ -15,10 +15,7 @@ static int softmax(lua_State *L) {
   const pg_array *x = pg_lua_check_array(L, 1, PG_F32);
   const int64_t columns = luaL_checkinteger(L, 2), count = (int64_t)x->count;
   if (columns < 1 || count % columns != 0) pg_lua_argument(L, 2, "the length of whole rows");
-  pg_dtype f64;
-  lua_pushliteral(L, "f64");
-  pg_lua_check_dtype(L, lua_gettop(L), &f64);
-  const pg_array *y = pg_lua_new_array(L, &f64, 1, &count);
+  const pg_array *y = pg_lua_new_vector(L, "f64", count);
   const float *from = x->data;
   double *to = y->data;
 #pragma omp parallel for schedule(static)

@@ -47,14 +47,6 @@ static int32_t column_of(matrix_kind kind, uint64_t seed, int64_t row, int64_t k
   return (int32_t)(from + begin + (int64_t)(u * (double)(end - begin)));
 }
 
-static pg_array *new_array(lua_State *L, const char *name, int64_t count) {
-  pg_dtype dtype;
-  lua_pushstring(L, name);
-  pg_lua_check_dtype(L, lua_gettop(L), &dtype);
-  lua_pop(L, 1);
-  return pg_lua_new_array(L, &dtype, 1, &count);
-}
-
 /* make(seed, kind, rows, mean): first[rows + 1] and column[] of a square matrix. */
 static int make(lua_State *L) {
   static const char *const names[] = {"even", "power", "band", NULL};
@@ -63,7 +55,7 @@ static int make(lua_State *L) {
   const int64_t rows = luaL_checkinteger(L, 3), mean = luaL_checkinteger(L, 4);
   if (rows < 1 || rows > ROWS_MAX) pg_lua_argument(L, 3, "1 to 2^26 rows");
   if (mean < 1 || mean > INT32_MAX / 8 / rows) pg_lua_argument(L, 4, "fewer elements in a row");
-  int32_t *first = new_array(L, "i32", rows + 1)->data;
+  int32_t *first = pg_lua_new_vector(L, "i32", rows + 1)->data;
   int64_t count = 0;
   for (int64_t row = 0; row < rows; row++) {
     first[row] = (int32_t)count;
@@ -71,7 +63,7 @@ static int make(lua_State *L) {
     if (count > INT32_MAX) pg_lua_argument(L, 4, "fewer than 2^31 elements in all");
   }
   first[rows] = (int32_t)count;
-  int32_t *column = new_array(L, "i32", count)->data;
+  int32_t *column = pg_lua_new_vector(L, "i32", count)->data;
 #pragma omp parallel for schedule(static)
   for (int64_t row = 0; row < rows; row++) {
     const int64_t length = first[row + 1] - first[row];
@@ -92,7 +84,7 @@ static int multiply(lua_State *L) {
   const int64_t n = (int64_t)rows->count - 1;
   const int32_t *first = rows->data, *column = columns->data;
   const float *value = values->data, *x = vector->data;
-  double *y = new_array(L, "f64", n)->data, *bound = new_array(L, "f64", n)->data;
+  double *y = pg_lua_new_vector(L, "f64", n)->data, *bound = pg_lua_new_vector(L, "f64", n)->data;
 #pragma omp parallel for schedule(dynamic, 4096)
   for (int64_t row = 0; row < n; row++) {
     double sum = 0, size = 0;
