@@ -127,6 +127,8 @@ end
 
 local DETAIL = { type = "boolean", default = false,
   description = "true: the whole record as JSON, too" }
+local COUNTERS = array_of(object({ name = STRING, value = STRING, suggests = STRING },
+  { "name", "value" }))
 local LIMIT = whole("how many at most", 1, 100, 20)
 local ROW = object({ attempt = INTEGER, at = STRING, task = STRING, name = STRING, kind = STRING,
   verdict = STRING, cost = NUMBER, unit = STRING, reason = STRING, status = STRING,
@@ -221,13 +223,11 @@ tools.LIST = {
     inputSchema = candidate { detail = DETAIL, lines = whole("source lines to show", 0, 50, 8) },
     outputSchema = object({ task = STRING, verdict = STRING, passed = BOOLEAN, reason = STRING,
       hint = STRING, params = { type = "object" }, log = STRING, reports = LINES,
-      counters = array_of(object({ name = STRING, value = STRING, suggests = STRING },
-        { "name", "value" })),
+      counters = COUNTERS,
       lines = array_of(object({ file = STRING, line = INTEGER, text = STRING,
         instructions = INTEGER, share = NUMBER, sectors_per_request = NUMBER },
         { "line", "instructions" })),
-      hardware = array_of(object({ name = STRING, value = STRING, suggests = STRING },
-        { "name", "value" })), no_hardware = STRING,
+      hardware = COUNTERS, no_hardware = STRING,
       device = STRING, detail = COUNTS }, { "task", "verdict", "passed", "device" }),
     annotations = READ, example = { task = "vector/saxpy", source = SAXPY },
   },
