@@ -9,6 +9,7 @@ local protocol = require "perigee.serve.protocol"
 local agent = {}
 
 local REPLY_MOST = 4 << 20 -- bytes
+local TOKENS_MOST = 1 << 53 -- what doubles count
 local LANGUAGES = { cuda = "cuda", cu = "cuda", cpp = "cuda", ["c++"] = "cuda", c = "cuda",
   rust = "rust", rs = "rust", python = "triton", py = "triton", triton = "triton", ptx = "ptx" }
 
@@ -32,11 +33,14 @@ function agent.parse(text)
   if not text:find "%S" then return nil, "the agent answered nothing" end
   local value = core.json_decode(text)
   if protocol.is_object(value) then
-    local tokens = type(value.tokens) == "number" and value.tokens or nil
+    local tokens = type(value.tokens) == "number" and math.tointeger(value.tokens) or nil
+    if value.tokens ~= nil and not (tokens and tokens >= 0 and tokens <= TOKENS_MOST) then
+      return nil, "the agent's tokens are no number of tokens: an integer, at least 0"
+    end
     if value.stop == true then return { stop = true, tokens = tokens } end
     if type(value.source) == "string" or protocol.is_object(value.files) then
-      return { source = value.source, files = value.files, language = value.language,
-        tokens = tokens }
+      return { source = value.source, files = value.files, knobs = value.knobs,
+        language = value.language, tokens = tokens }
     end
     return nil, "the agent's JSON has no source and no files"
   end

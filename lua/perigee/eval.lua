@@ -53,7 +53,7 @@ end
 -- ---- oneshot and refine ----
 
 local function judged(what, reply, round, request, progress)
-  local given = { task = what.task, source = reply.source, files = reply.files,
+  local given = { task = what.task, source = reply.source, files = reply.files, knobs = reply.knobs,
     language = reply.language, name = ("%s-%d-%d"):format(what.setting, what.sample, round) }
   local text
   local problem, hint = require("perigee.serve.schema").check(given,
@@ -158,7 +158,7 @@ local function answer_of(whole)
   end
   local name, text = next(by_name)
   if name and next(by_name, name) == nil then return { source = text, language = whole.lang } end
-  return name and { files = by_name } or nil
+  return name and { files = by_name, knobs = whole.knobs } or nil
 end
 
 -- What was submitted last, and how many attempts there were.

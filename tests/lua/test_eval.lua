@@ -105,7 +105,8 @@ function TestAnswers:test_json_a_fenced_block_or_a_source()
     { source = "int a;\nint b;", language = "cuda" })
   lu.assertEquals(agent.parse "```python\nx\n```", { source = "x", language = "triton" })
   lu.assertEquals(agent.parse "int a;", { source = "int a;" })
-  for _, text in ipairs { "", " \n", '{"tokens":1}', '{"source":5}' } do
+  for _, text in ipairs { "", " \n", '{"tokens":1}', '{"source":5}', '{"source":"x","tokens":-1}',
+    '{"source":"x","tokens":1e308}', '{"source":"x","tokens":"9"}' } do
     lu.assertNil((agent.parse(text)))
   end
 end
@@ -143,6 +144,8 @@ elseif mode == "dies" then
   return 3
 elseif mode == "hangs" then
   os.execute "sleep 100"
+elseif mode == "many tokens" then
+  print('{"source": "x", "tokens": 1e308}')
 elseif mode == "wrong language" then
   print(core.json_encode { source = "x", language = "fortran" })
 elseif mode == "forges" then
@@ -227,8 +230,11 @@ function TestRuns:test_a_run_that_is_killed_goes_on_and_asks_nothing_twice()
 end
 
 function TestRuns:test_what_an_agent_does_wrong_is_a_sample_that_failed()
-  for _, mode in ipairs { "dies", "hangs", "wrong language", "says nothing" } do
-    local result, text = run(mode, "--seconds", "3")
+  for _, mode in ipairs { "dies", "hangs", "wrong language", "says nothing", "many tokens" } do
+    local started = core.now()
+    local result, text, count = run(mode, "--seconds", "3")
+    lu.assertEquals(count, 1, mode) -- asked, and not another one's samples
+    if mode == "hangs" then lu.assertTrue(core.now() - started >= 3) end
     lu.assertEquals({ result.samples, result.correct_rate, result.compile_rate }, { 1, 0.0, 0.0 },
       text)
   end

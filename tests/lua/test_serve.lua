@@ -332,6 +332,22 @@ function TestTools:test_from_a_failure_to_a_submission()
   lu.assertEquals({ board.rows[1].attempt, board.rows[1].over_best }, { final.attempt, 1 })
 end
 
+function TestTools:test_an_attempt_sent_again_has_its_knobs()
+  local client <close> = serve("--db", folder .. "/knobs.db"):open()
+  local first = client:tool("check", { task = "vector/saxpy", knobs = { WRONG = 0 }, files = {
+    ["plan.lua"] = "return { knobs = { WRONG = { 1, 0 } } }", ["main.cu"] = [[
+    extern "C" __global__ void saxpy(const float* x, const float* y, float* z, float a, int n) {
+      int i = blockIdx.x * blockDim.x + threadIdx.x;
+      if (i < n) z[i] = WRONG ? 0 : a * x[i] + y[i];
+    }]] } })
+  lu.assertEquals(first.verdict, "passed")
+  local again = client:tool("check", { task = "vector/saxpy", attempt = first.attempt })
+  lu.assertEquals(again.verdict, "passed")
+  local other = client:tool("check", { task = "vector/saxpy", attempt = again.attempt,
+    knobs = { WRONG = 1 } })
+  lu.assertEquals(other.verdict, "wrong_result")
+end
+
 function TestTools:test_a_profile_says_what_counters_suggest()
   local client <close> = serve():open()
   local answer = client:tool("profile", { task = "vector/saxpy", lines = 2, source = [[

@@ -282,7 +282,8 @@ function eval.main(options)
   options.against = common.names({ options.against }, "--against") or {}
   local tasks, bases = tasks_of(options.tasks, options.against)
   options.db = store.path(options.db)
-  options.session = options.session or "eval-" .. core.utc():gsub("%D", "")
+  options.session = options.session
+    or ("eval-%s-%d"):format(core.utc():gsub("%D", ""), core.getpid())
   store.open(options.db):close() -- says now what is wrong with it
   local samples = samples_of(options, tasks, bases)
   local total = #samples

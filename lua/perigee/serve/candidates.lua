@@ -61,7 +61,8 @@ local function check_sent(given)
   end
 end
 
--- The candidate, written into the folder of the call. Its files have no other neighbours.
+-- The candidate, written into the folder of the call, and the attempt that it is, if any. Its files
+-- have no other neighbours.
 local function written(given, request)
   check_sent(given)
   local bundle, whole = bundle_of(given, request)
@@ -74,7 +75,7 @@ local function written(given, request)
   one.shown = (single and not plan) and bundle[1].name or one.path and files.basename(one.path)
     or "candidate"
   one.name = given.name or whole and whole.impl or "candidate"
-  return one
+  return one, whole
 end
 
 -- JSON has one kind of number: 4096.0 is an integer.
@@ -90,10 +91,11 @@ end
 -- What a call is about: task, candidate and how it is to be run.
 local function read(given, request)
   local task = task_named(given.task)
-  local how = { set = whole_numbers(given.set) or {}, knobs = whole_numbers(given.knobs) }
+  local how = { set = whole_numbers(given.set) or {} }
   local p = task:resolve { purpose = "check", set = how.set }
   params.check_effect(task.params, how.set, { p }, task.name)
-  local one = written(given, request)
+  local one, whole = written(given, request)
+  how.knobs = whole_numbers(given.knobs or whole and whole.knobs)
   impl.check_choice({ one }, how.knobs or {})
   return task, one, how
 end
