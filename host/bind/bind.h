@@ -53,10 +53,10 @@ void pg_bind_worker(lua_State *L);
 void pg_bind_sqlite(lua_State *L);
 void pg_bind_line(lua_State *L);
 void pg_bind_channel(lua_State *L); /* standard streams and children, polled */
-/* Load perigee.core, preload ffi, set the search paths; with the standard libraries open. Raises
+/* Load perigee.core and ffi, set the search paths; with the standard libraries open. Raises
  * environment when Perigee's Lua library is not found. */
 void pg_lua_provide(lua_State *L);
 PG_API int luaopen_perigee_core(lua_State *L);
-PG_API int luaopen_ffi(lua_State *L); /* preloaded: opened by the first `require "ffi"` */
+PG_API int luaopen_ffi(lua_State *L);
 
 #endif

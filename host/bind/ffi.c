@@ -31,6 +31,16 @@ static int ffi_typeof(lua_State *L) {
   return 1;
 }
 
+static void need_value(lua_State *L, int index) {
+  if (lua_isnone(L, index)) pg_lua_argument(L, index, "value");
+}
+
+static int check_int(lua_State *L, pg_ffi *f, int index) {
+  pg_number number;
+  if (!ffi_lua_number(L, f, index, &number)) pg_lua_argument(L, index, "integer");
+  return (int)(number.is_float ? ffi_to_int(number.d) : number.i);
+}
+
 /* ---- new, cast ---- */
 
 static size_t check_count(lua_State *L, pg_ffi *f, int index) {
@@ -73,7 +83,7 @@ static int make(lua_State *L, pg_ffi *f, ctype *type, int first) {
     first++, count--;
   }
   if (size == CT_NOSIZE) ffi_fail(L, PG_INVALID, "size of C type is unknown or too large");
-  luaL_checkstack(L, 8, "ffi.new");
+  ffi_room(L, 8);
   cdata *cd = cdata_new(L, f, type, size);
   ffi_initialize(L, f, type, cd->at, size, first, count);
   if (is_lua_integer(type)) ffi_push(L, f, type, cd->at, 0);
@@ -100,7 +110,7 @@ static int ffi_cast(lua_State *L) {
   pg_ffi *f = ffi_of(L);
   ctype *type = ctype_check(L, f, 1, 0);
   pg_target target = {.cast = true};
-  luaL_checkany(L, 2);
+  need_value(L, 2);
   if (!ct_is_number(type) && type->kind != CT_PTR) {
     char name[CT_NAME_MAX];
     ffi_fail(L, PG_INVALID, "cannot cast to '%s'", ct_name(type, false, name));
@@ -141,7 +151,8 @@ static int ffi_offsetof(lua_State *L) {
   size_t offset;
   if (lua_type(L, 2) != LUA_TSTRING) pg_lua_argument(L, 2, "name of a member");
   if (type->kind != CT_STRUCT) return 0;
-  const ct_field *field = ct_member(type->base, lua_tostring(L, 2), &offset);
+  const char *name = ffi_text(L, 2);
+  const ct_field *field = name ? ct_member(type->base, name, &offset) : NULL;
   if (!field) return 0;
   lua_pushinteger(L, (lua_Integer)offset);
   if (!field->bits) return 1;
@@ -159,7 +170,7 @@ static bool is_type(const ctype *wanted, const ctype *got) {
 static int ffi_istype(lua_State *L) {
   pg_ffi *f = ffi_of(L);
   const ctype *type = ctype_check(L, f, 1, 0);
-  luaL_checkany(L, 2);
+  need_value(L, 2);
   const cdata *cd = cdata_test(L, f, 2);
   bool is = cd && is_type(type, cd->type);
   if (lua_isinteger(L, 2)) is = is_lua_integer(type);
@@ -169,21 +180,34 @@ static int ffi_istype(lua_State *L) {
 
 /* ---- memory ---- */
 
+/* How many bytes the value at `index`, taken for an address, has; CT_NOSIZE: not known. */
+static size_t bytes_known(lua_State *L, pg_ffi *f, int index) {
+  const cdata *cd = cdata_test(L, f, index);
+  const pg_array *array = pg_lua_test_array(L, index);
+  if (cd) return cd->type->kind == CT_PTR ? CT_NOSIZE : cd->size;
+  if (array) return array->count * array->dtype.size;
+  switch (lua_type(L, index)) {
+  case LUA_TSTRING: return lua_rawlen(L, index) + 1;
+  case LUA_TUSERDATA: return lua_rawlen(L, index);
+  default: return CT_NOSIZE;
+  }
+}
+
 /* The address that argument `index` gives as a `void *` (or a const one), and the bytes known
  * there. */
 static void *check_address(lua_State *L, pg_ffi *f, int index, bool only_read, const char *name,
                            size_t *known) {
   const cdata *cd = cdata_test(L, f, index);
-  const pg_array *array = pg_lua_test_array(L, index);
   ctype *type = ct_get(f->types, CTID_VOID);
   if (only_read) type = ffi_need(L, ct_qualified(f->types, type, CT_CONST));
   type = ffi_need(L, ct_pointer(f->types, type));
   void *at;
   pg_target target = {.argument = index, .name = name};
+  bool is_code = cd && cd->type->kind == CT_FUNC;
+  if ((is_code && !only_read) || luaL_testudata(L, index, LUA_FILEHANDLE))
+    ffi_cannot(L, f, type, index, &target);
   ffi_store(L, f, type, &at, index, &target);
-  *known = CT_NOSIZE;
-  if (cd && cd->type->kind != CT_PTR && cd->type->kind != CT_FUNC) *known = cd->size;
-  if (array) *known = array->count * array->dtype.size;
+  *known = bytes_known(L, f, index);
   if (!at) pg_lua_argument(L, index, "address, not NULL,");
   return at;
 }
@@ -223,7 +247,6 @@ static int ffi_copy(lua_State *L) {
   size_t room, known, bytes;
   void *to = check_address(L, f, 1, false, "copy", &room);
   const char *from = check_address(L, f, 2, true, "copy", &known);
-  if (lua_type(L, 2) == LUA_TSTRING) known = lua_rawlen(L, 2) + 1;
   if (lua_isnoneornil(L, 3) && lua_type(L, 2) == LUA_TSTRING)
     bytes = known;
   else
@@ -241,7 +264,7 @@ static int ffi_fill(lua_State *L) {
   void *to = check_address(L, f, 1, false, "fill", &room);
   size_t bytes = check_count(L, f, 2);
   check_room(L, bytes, room, "ffi.fill");
-  memset(to, lua_isnoneornil(L, 3) ? 0 : (int)luaL_checkinteger(L, 3), bytes);
+  memset(to, lua_isnoneornil(L, 3) ? 0 : check_int(L, f, 3), bytes);
   return 0;
 }
 
@@ -254,7 +277,10 @@ static int ffi_gc(lua_State *L) {
   lua_settop(L, 2);
   lua_rawgeti(L, LUA_REGISTRYINDEX, f->finalizers_ref);
   lua_pushvalue(L, 1);
-  lua_pushvalue(L, 2);
+  if (lua_isnil(L, 2))
+    lua_pushboolean(L, false); /* not its metatype's __gc either */
+  else
+    lua_pushvalue(L, 2);
   lua_rawset(L, -3);
   if (!lua_isnil(L, 2)) {
     lua_rawgeti(L, LUA_REGISTRYINDEX, f->meta_final_ref);
@@ -267,7 +293,7 @@ static int ffi_gc(lua_State *L) {
 static int ffi_metatype(lua_State *L) {
   pg_ffi *f = ffi_of(L);
   ctype *type = ctype_check(L, f, 1, 0)->base;
-  luaL_checktype(L, 2, LUA_TTABLE);
+  if (!lua_istable(L, 2)) pg_lua_argument(L, 2, "table");
   if (type->kind != CT_STRUCT) pg_lua_argument(L, 1, "struct or union");
   if (type->metatable) ffi_fail(L, PG_INVALID, "cannot change a protected metatable");
   lua_pushvalue(L, 2);
@@ -279,16 +305,17 @@ static int ffi_metatype(lua_State *L) {
 static int ffi_errno(lua_State *L) {
   pg_ffi *f = ffi_of(L);
   int before = f->saved_errno;
-  if (!lua_isnoneornil(L, 1)) f->saved_errno = (int)luaL_checkinteger(L, 1);
+  if (!lua_isnoneornil(L, 1)) f->saved_errno = check_int(L, f, 1);
   lua_pushinteger(L, before);
   return 1;
 }
 
 static int ffi_abi_has(lua_State *L) {
   static const char *const yes[] = {"64bit", "le", "fpu", "hardfp", "gc64"};
-  const char *name = luaL_checkstring(L, 1);
+  const char *name = ffi_text(L, 1);
   bool is = false;
-  for (size_t i = 0; i < sizeof yes / sizeof *yes; i++) is |= strcmp(name, yes[i]) == 0;
+  if (lua_type(L, 1) != LUA_TSTRING) pg_lua_argument(L, 1, "string");
+  for (size_t i = 0; name && i < sizeof yes / sizeof *yes; i++) is |= strcmp(name, yes[i]) == 0;
   lua_pushboolean(L, is);
   return 1;
 }
@@ -297,7 +324,7 @@ static int ffi_abi_has(lua_State *L) {
 static int ffi_tonumber(lua_State *L) {
   pg_ffi *f = ffi_of(L);
   pg_number number;
-  luaL_checkany(L, 1);
+  need_value(L, 1);
   if (ffi_lua_number(L, f, 1, &number)) {
     if (number.is_float)
       lua_pushnumber(L, number.d);

@@ -35,17 +35,11 @@ static pg_code set_paths(lua_State *L, pg_error *error) {
   return PG_OK;
 }
 
-static void preload(lua_State *L, const char *name, lua_CFunction open) {
-  luaL_getsubtable(L, LUA_REGISTRYINDEX, LUA_PRELOAD_TABLE);
-  lua_pushcfunction(L, open);
-  lua_setfield(L, -2, name);
-  lua_pop(L, 1);
-}
-
 void pg_lua_provide(lua_State *L) {
   pg_error error;
   luaL_requiref(L, "perigee.core", luaopen_perigee_core, 0);
   lua_pop(L, 1);
-  preload(L, "ffi", luaopen_ffi);
+  luaL_requiref(L, "ffi", luaopen_ffi, 0); /* now: it ends after every object of a script */
+  lua_pop(L, 1);
   if (set_paths(L, &error)) pg_lua_raise(L, &error);
 }

@@ -1,5 +1,6 @@
 /* How functions are called and structs passed: libffi's view of our types, made once for each.
- * libffi knows neither unions nor bit-fields; on x86-64 such a struct is told by its words. */
+ * libffi knows neither unions, bit-fields nor packed members; on x86-64 a struct is told by its
+ * words. */
 #include "cdata.h"
 
 #include <string.h>
@@ -25,39 +26,45 @@ static _Noreturn void not_by_value(lua_State *L, const ctype *type) {
 }
 
 #ifdef __x86_64__
-/* Which of the 8-byte words of `type`, `offset` bytes into the whole, hold an integer. */
-static void mark_words(lua_State *L, const ctype *type, size_t offset, bool integer[2]) {
+/* Mark which of the 8-byte words of `type`, `offset` bytes into the whole, hold an integer. true: a
+ * member lies where its type may not, and the whole goes through memory. */
+static bool mark_words(lua_State *L, const ctype *type, size_t offset, bool integer[2]) {
+  bool memory = false;
   if (type->kind == CT_STRUCT) {
     for (uint32_t i = 0; i < type->base->count; i++) {
       const ct_field *field = &type->base->fields[i];
       if (field->bits)
         integer[(offset + field->offset + field->bit / 8) / 8 & 1] = true;
       else if (!field->value)
-        mark_words(L, field->type, offset + field->offset, integer);
+        memory |= mark_words(L, field->type, offset + field->offset, integer);
     }
   } else if (type->kind == CT_ARRAY) {
     for (size_t i = 0; type->length != CT_NOSIZE && i < type->length; i++)
-      mark_words(L, type->child, offset + i * type->child->base->size, integer);
-  } else if (type->kind != CT_FLOAT) {
-    integer[offset / 8 & 1] = true;
+      memory |= mark_words(L, type->child, offset + i * type->child->base->size, integer);
   } else if (type->size == sizeof(long double)) {
     not_by_value(L, type); /* a class of its own */
+  } else {
+    memory = offset % type->base->size != 0;
+    if (type->kind != CT_FLOAT) integer[offset / 8 & 1] = true;
   }
+  return memory;
 }
 
-/* Over 16 bytes a struct goes through memory, whatever it holds. */
+/* libffi puts what is over 32 bytes into memory, and a struct that begins with such a member. */
+static const ffi_type in_memory = {.size = 64, .alignment = 1, .type = FFI_TYPE_STRUCT};
+
 static ffi_type **struct_elements(lua_State *L, pg_ffi *f, const ctype *type) {
   bool integer[2] = {false, false};
-  size_t words = (type->size + 7) / 8, listed = words > 4 ? 4 : words;
-  ffi_type **elements = need(L, f, (listed + 1) * sizeof *elements);
-  if (words <= 2)
-    mark_words(L, type, 0, integer);
-  else
-    integer[0] = true;
-  for (size_t i = 0; i < listed; i++) {
+  size_t words = (type->size + 7) / 8;
+  ffi_type **elements = need(L, f, 3 * sizeof *elements);
+  if (words > 2 || mark_words(L, type, 0, integer)) {
+    elements[0] = (ffi_type *)&in_memory;
+    return elements;
+  }
+  for (size_t i = 0; i < words; i++) {
     bool half = type->size - i * 8 < 8;
-    elements[i] = integer[i & 1] ? &ffi_type_uint64 : half ? &ffi_type_float : &ffi_type_double;
-    if (half && integer[i & 1]) elements[i] = &ffi_type_uint32;
+    elements[i] = integer[i] ? &ffi_type_uint64 : half ? &ffi_type_float : &ffi_type_double;
+    if (half && integer[i]) elements[i] = &ffi_type_uint32;
   }
   return elements;
 }

@@ -52,7 +52,7 @@ static void element(lua_State *L, const cdata *cd, int64_t i, spot *out) {
   else if (!cdata_address(cd))
     null_pointer(L, type);
   *out = (spot){.type = child, .size = child->base->size};
-  out->at = (char *)cdata_address(cd) + (uint64_t)i * child->base->size;
+  out->at = ffi_offset(cdata_address(cd), (uint64_t)i * child->base->size);
 }
 
 /* ---- members ---- */
@@ -63,11 +63,13 @@ static bool member(lua_State *L, const cdata *cd, int key, spot *out) {
   if (points) type = type->child;
   if (type->kind != CT_STRUCT) return false;
   size_t offset;
-  const ct_field *field = ct_member(type->base, lua_tostring(L, key), &offset);
+  const char *name = ffi_text(L, key);
+  const ct_field *field = name ? ct_member(type->base, name, &offset) : NULL;
   if (!field) return false;
-  char *base = cdata_address(cd);
+  void *base = cdata_address(cd);
   if (!base) null_pointer(L, cd->type);
-  *out = (spot){.type = field->type, .at = base + offset, .field = field, .size = CT_NOSIZE};
+  *out = (spot){
+      .type = field->type, .at = ffi_offset(base, offset), .field = field, .size = CT_NOSIZE};
   if (!points && cd->size != CT_NOSIZE && cd->size >= offset) out->size = cd->size - offset;
   return true;
 }
@@ -121,9 +123,9 @@ static int metatype_index(lua_State *L, pg_ffi *f, const ctype *type) {
 }
 
 static int callback_method(lua_State *L, const ctype *type) {
-  if (type->kind != CT_PTR || type->child->kind != CT_FUNC || lua_type(L, 2) != LUA_TSTRING)
-    return 0;
-  return ffi_callback_method(L, lua_tostring(L, 2));
+  const char *name = ffi_text(L, 2);
+  return name && type->kind == CT_PTR && type->child->kind == CT_FUNC &&
+         ffi_callback_method(L, name);
 }
 
 static int cdata_index(lua_State *L) {

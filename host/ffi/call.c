@@ -18,23 +18,25 @@ typedef struct frame {
   ffi_type **types;
 } frame;
 
-static _Noreturn void wrong_count(lua_State *L, const ctype *function, int got) {
-  ffi_fail(L, PG_INVALID, "wrong number of arguments for function call (expected %s%u, got %d)",
-           function->variadic ? "at least " : "", function->count, got);
+/* What is called, for messages: as it was declared, as the script calls it, as the library does. */
+const char *ffi_called_name(lua_State *L) {
+  const cdata *called = lua_touserdata(L, 1); /* a function or a pointer to one */
+  lua_Debug level;
+  Dl_info symbol;
+  if (called->reference && lua_getiuservalue(L, 1, 1) == LUA_TSTRING) return lua_tostring(L, -1);
+  if (lua_getstack(L, 0, &level) && lua_getinfo(L, "n", &level) && level.name) return level.name;
+  void *entry = cdata_address(called);
+  return dladdr(entry, &symbol) && symbol.dli_saddr == entry ? symbol.dli_sname : "?";
 }
 
-/* What is called, for messages: as the library names it, else as the script does. */
-const char *ffi_entry_name(lua_State *L, const void *entry) {
-  Dl_info symbol;
-  lua_Debug level;
-  if (dladdr(entry, &symbol) && symbol.dli_saddr == entry) return symbol.dli_sname;
-  if (!lua_getstack(L, 0, &level) || !lua_getinfo(L, "n", &level) || !level.name) return "?";
-  return level.name;
+static _Noreturn void wrong_count(lua_State *L, const ctype *function, int got) {
+  ffi_fail(L, PG_INVALID,
+           "wrong number of arguments for function call to '%.100s' (expected %s%u, got %d)",
+           ffi_called_name(L), function->variadic ? "at least " : "", function->count, got);
 }
 
 void ffi_argument(lua_State *L, pg_ffi *f, ctype *type, void *at, int index) {
-  const cdata *called = lua_touserdata(L, 1); /* a function or a pointer to one */
-  pg_target target = {.argument = index - 1, .entry = cdata_address(called)};
+  pg_target target = {.argument = index - 1};
   ffi_store(L, f, type, at, index, &target);
 }
 
@@ -81,7 +83,7 @@ static void make_room(lua_State *L, frame *fr, int count) {
 /* Arguments lie from stack index 2 on. */
 static void convert_arguments(lua_State *L, pg_ffi *f, const ctype *function, frame *fr,
                               int count) {
-  if (count > 8) luaL_checkstack(L, count + 8, "arguments of a C function");
+  if (count > 8) ffi_room(L, count + 8);
   for (int i = 0; i < count; i++) {
     bool named = (uint32_t)i < function->count;
     ctype *type = named ? function->fields[i].type : promoted(L, f, i + 2);

@@ -1,5 +1,7 @@
 /* Lua functions as C function pointers.
- * A callback lives until free(); an error in it waits until the C function that called returns. */
+ * A callback lives until free(); an error in it waits until the C function that called returns.
+ * Freed code stays where it is, so that a call of it is an error and no crash: there is code for
+ * CALLBACKS_MAX at most, and only then the one freed longest ago serves again. */
 #include "cdata.h"
 
 #include <string.h>
@@ -11,7 +13,8 @@ struct pg_callback {
   ctype *function;
   ffi_closure *closure;
   void *code;
-  int ref; /* the Lua function */
+  int ref;     /* the Lua function; LUA_NOREF: freed */
+  bool shared; /* made for an argument: whoever gives the same function again gets it, too */
   pg_callback *next;
 };
 
@@ -37,7 +40,8 @@ static int invoke(lua_State *L) {
   invocation *call = lua_touserdata(L, 1);
   pg_callback *cb = call->callback;
   ctype *function = cb->function;
-  luaL_checkstack(L, (int)function->count + 8, "arguments of a callback");
+  if (cb->ref == LUA_NOREF) ffi_fail(L, PG_INVALID, "bad callback: it was freed");
+  ffi_room(L, (int)function->count + 8);
   lua_rawgeti(L, LUA_REGISTRYINDEX, cb->ref);
   for (uint32_t i = 0; i < function->count; i++) {
     ctype *type = function->fields[i].type;
@@ -82,16 +86,12 @@ static void entered(ffi_cif *cif, void *result, void **args, void *data) {
   f->saved_errno = saved_errno;
 }
 
-static pg_callback *find(const pg_ffi *f, const void *code) {
-  pg_callback *cb = f->callbacks;
-  while (cb && cb->code != code) cb = cb->next;
-  return cb;
-}
+/* ---- made ---- */
 
-/* The callback that this function already has for this type. */
-static pg_callback *known(lua_State *L, const pg_ffi *f, const ctype *function, int index) {
+/* What an argument has been given before: this function, for this type. */
+static pg_callback *find_shared(lua_State *L, const pg_ffi *f, const ctype *function, int index) {
   for (pg_callback *cb = f->callbacks; cb; cb = cb->next) {
-    if (cb->function != function) continue;
+    if (!cb->shared || cb->function != function) continue;
     lua_rawgeti(L, LUA_REGISTRYINDEX, cb->ref);
     bool same = lua_rawequal(L, -1, index);
     lua_pop(L, 1);
@@ -100,61 +100,87 @@ static pg_callback *known(lua_State *L, const pg_ffi *f, const ctype *function, 
   return NULL;
 }
 
-void *ffi_callback_new(lua_State *L, pg_ffi *f, ctype *function, int index) {
-  pg_callback *cb = known(L, f, function, index);
+static pg_callback *new_code(lua_State *L, pg_ffi *f) {
+  pg_callback *cb = ct_alloc(f->types, sizeof *cb);
+  if (!cb) ffi_fail(L, PG_MEMORY, "no memory for a callback");
+  *cb = (pg_callback){.f = f, .ref = LUA_NOREF};
+  cb->closure = ffi_closure_alloc(sizeof *cb->closure, &cb->code);
+  if (!cb->closure) ffi_fail(L, PG_ENVIRONMENT, "this system allows no callbacks");
+  f->callback_count++;
+  return cb;
+}
+
+/* The one freed longest ago, which leaves the list. */
+static pg_callback *old_code(lua_State *L, pg_ffi *f) {
+  pg_callback *cb = f->freed;
+  if (!cb)
+    ffi_fail(L, PG_RANGE, "too many callbacks (%d); free those no longer needed", CALLBACKS_MAX);
+  f->freed = cb->next;
+  if (!f->freed) f->freed_last = NULL;
+  return cb;
+}
+
+static void keep_freed(pg_ffi *f, pg_callback *cb) {
+  cb->ref = LUA_NOREF;
+  cb->next = NULL;
+  if (f->freed_last)
+    f->freed_last->next = cb;
+  else
+    f->freed = cb;
+  f->freed_last = cb;
+}
+
+void *ffi_callback_new(lua_State *L, pg_ffi *f, ctype *function, int index, bool shared) {
+  pg_callback *cb = shared ? find_shared(L, f, function, index) : NULL;
   if (cb) return cb->code;
   if (function->variadic) ffi_fail(L, PG_UNSUPPORTED, "a variadic function as a callback");
-  if (f->callback_count >= CALLBACKS_MAX)
-    ffi_fail(L, PG_RANGE, "too many callbacks (%d); free those no longer needed", CALLBACKS_MAX);
   pg_plan *plan = ffi_plan(L, f, function);
-  cb = ct_alloc(f->types, sizeof *cb);
-  if (!cb) ffi_fail(L, PG_MEMORY, "no memory for a callback");
-  lua_pushvalue(L, index);
-  *cb = (pg_callback){.f = f, .function = function, .ref = luaL_ref(L, LUA_REGISTRYINDEX)};
-  cb->closure = ffi_closure_alloc(sizeof *cb->closure, &cb->code);
-  if (!cb->closure || ffi_prep_closure_loc(cb->closure, &plan->cif, entered, cb, cb->code)) {
-    if (cb->closure) ffi_closure_free(cb->closure);
-    luaL_unref(L, LUA_REGISTRYINDEX, cb->ref);
-    ffi_fail(L, PG_ENVIRONMENT, "this system allows no callbacks");
-  }
+  cb = f->callback_count < CALLBACKS_MAX ? new_code(L, f) : old_code(L, f);
+  cb->function = function;
+  cb->shared = shared;
   cb->next = f->callbacks;
   f->callbacks = cb;
-  f->callback_count++;
+  if (ffi_prep_closure_loc(cb->closure, &plan->cif, entered, cb, cb->code))
+    ffi_fail(L, PG_ENVIRONMENT, "this system allows no callbacks");
+  lua_pushvalue(L, index);
+  cb->ref = luaL_ref(L, LUA_REGISTRYINDEX);
   return cb->code;
 }
 
+static void free_code(pg_callback *cb) {
+  for (; cb; cb = cb->next) ffi_closure_free(cb->closure);
+}
+
 void ffi_callbacks_free(pg_ffi *f) {
-  for (pg_callback *cb = f->callbacks; cb; cb = cb->next) ffi_closure_free(cb->closure);
-  f->callbacks = NULL;
+  free_code(f->callbacks);
+  free_code(f->freed);
+  f->callbacks = f->freed = NULL;
 }
 
 /* ---- cb:free(), cb:set(f) ---- */
 
-static pg_callback *check_callback(lua_State *L, pg_ffi *f, cdata **out) {
-  cdata *cd = cdata_test(L, f, 1);
-  pg_callback *cb = cd && cd->type->kind == CT_PTR ? find(f, *(void **)cd->at) : NULL;
-  if (!cb) ffi_fail(L, PG_INVALID, "bad callback");
-  *out = cd;
-  return cb;
+/* Where the list holds the callback that argument 1 points to. */
+static pg_callback **check_callback(lua_State *L, pg_ffi *f) {
+  const cdata *cd = cdata_test(L, f, 1);
+  pg_callback **at = &f->callbacks;
+  if (!cd || cd->type->kind != CT_PTR) ffi_fail(L, PG_INVALID, "bad callback");
+  while (*at && (*at)->code != *(void **)cd->at) at = &(*at)->next;
+  if (!*at) ffi_fail(L, PG_INVALID, "bad callback");
+  return at;
 }
 
 static int callback_free(lua_State *L) {
   pg_ffi *f = ffi_of(L);
-  cdata *cd;
-  pg_callback *cb = check_callback(L, f, &cd), **at = &f->callbacks;
-  while (*at != cb) at = &(*at)->next;
+  pg_callback **at = check_callback(L, f), *cb = *at;
   *at = cb->next;
-  f->callback_count--;
   luaL_unref(L, LUA_REGISTRYINDEX, cb->ref);
-  ffi_closure_free(cb->closure);
-  *(void **)cd->at = NULL; /* a call through it is then an error, and no crash */
+  keep_freed(f, cb);
   return 0;
 }
 
 static int callback_set(lua_State *L) {
   pg_ffi *f = ffi_of(L);
-  cdata *cd;
-  pg_callback *cb = check_callback(L, f, &cd);
+  const pg_callback *cb = *check_callback(L, f);
   if (!lua_isfunction(L, 2)) pg_lua_argument(L, 2, "function");
   lua_pushvalue(L, 2);
   lua_rawseti(L, LUA_REGISTRYINDEX, cb->ref);

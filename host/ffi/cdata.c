@@ -18,6 +18,14 @@ _Noreturn void ffi_fail(lua_State *L, pg_code code, const char *format, ...) {
   __builtin_unreachable();
 }
 
+_Noreturn void ffi_closed(lua_State *L) {
+  ffi_fail(L, PG_INVALID, "the Lua state is being closed, and its ffi is");
+}
+
+void ffi_room(lua_State *L, int slots) {
+  if (!lua_checkstack(L, slots)) ffi_fail(L, PG_RANGE, "too many values for Lua's stack");
+}
+
 ctype *ffi_need(lua_State *L, ctype *type) {
   if (!type) ffi_fail(L, PG_MEMORY, "no memory for a C type");
   return type;
@@ -27,7 +35,7 @@ const char *ffi_type_text(lua_State *L, pg_ffi *f, int index, char text[CT_NAME_
   const cdata *cd = cdata_test(L, f, index);
   if (cd) return ct_name(cd->type, false, text);
   if (ctype_test(L, f, index)) return "ctype";
-  if (pg_lua_test_array(L, index)) return "perigee.array";
+  if (luaL_getmetafield(L, index, "__name") == LUA_TSTRING) return lua_tostring(L, -1);
   return luaL_typename(L, index);
 }
 
@@ -47,15 +55,31 @@ ctype *ctype_test(lua_State *L, pg_ffi *f, int index) {
 
 /* ---- made ---- */
 
+enum { LARGE = 1 << 20 }; /* may be more than there is */
+
 /* Lua aligns userdata to 8 bytes or more. */
 static void *align_up(void *at, size_t to) {
   return (void *)(((uintptr_t)at + to - 1) / to * to);
 }
 
+static int new_userdata(lua_State *L) {
+  lua_newuserdatauv(L, (size_t)lua_tointeger(L, 1), 0);
+  return 1;
+}
+
+/* Lua's own error for no memory is text. */
+static void *new_large(lua_State *L, size_t bytes) {
+  lua_pushcfunction(L, new_userdata);
+  lua_pushinteger(L, (lua_Integer)bytes);
+  if (lua_pcall(L, 1, 1, 0) != LUA_OK) ffi_fail(L, PG_MEMORY, "no memory for %zu bytes", bytes);
+  return lua_touserdata(L, -1);
+}
+
 cdata *cdata_new(lua_State *L, pg_ffi *f, ctype *type, size_t size) {
   size_t align = type->base->align > 8 ? type->base->align : 8;
   if (size > CT_SIZE_MAX) ffi_fail(L, PG_RANGE, "size of C type is unknown or too large");
-  cdata *cd = lua_newuserdatauv(L, sizeof *cd + align - 8 + (size > 8 ? size : 8), 0);
+  size_t bytes = sizeof(cdata) + align - 8 + (size > 8 ? size : 8);
+  cdata *cd = bytes < LARGE ? lua_newuserdatauv(L, bytes, 0) : new_large(L, bytes);
   void *at = align_up(cd + 1, align);
   *cd = (cdata){.tag = f, .type = type, .at = at, .size = size};
   memset(at, 0, size > 8 ? size : 8);
@@ -111,7 +135,7 @@ int ctype_arguments(lua_State *L, pg_ffi *f, int first, ct_argument args[ARGUMEN
     args[i] = (ct_argument){.type = cd ? cd->type : ctype_test(L, f, index)};
     if (args[i].type && !(cd && ct_is_number(cd->type))) {
       args[i].kind = CT_ARG_TYPE;
-    } else if (lua_type(L, index) == LUA_TSTRING) {
+    } else if (ffi_text(L, index)) {
       args[i].kind = CT_ARG_NAME;
       args[i].name = lua_tostring(L, index);
     } else if (ffi_lua_number(L, f, index, &number)) {

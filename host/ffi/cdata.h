@@ -12,6 +12,7 @@
 #include <ffi.h>
 #include <pthread.h>
 #include <stdatomic.h>
+#include <string.h>
 
 typedef struct pg_callback pg_callback;
 
@@ -26,8 +27,8 @@ typedef struct pg_ffi {
   pthread_t thread;          /* of the last call: a state may move from one thread to another */
   int pending_ref;           /* the error that a callback raised, LUA_NOREF */
   atomic_int foreign;        /* a callback came from another thread */
-  pg_callback *callbacks;
-  int callback_count;
+  pg_callback *callbacks, *freed, *freed_last;
+  int callback_count; /* of both */
 } pg_ffi;
 
 typedef struct cdata {
@@ -56,16 +57,28 @@ typedef union pg_slot {
   long double l;
 } pg_slot;
 
-static inline pg_ffi *ffi_of(lua_State *L) {
-  return lua_touserdata(L, lua_upvalueindex(1));
-}
-
 /* ---- errors ---- */
 
 _Noreturn void ffi_fail(lua_State *L, pg_code code, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 /* The type of the value at `index` as messages name it: "string", "int *". */
 const char *ffi_type_text(lua_State *L, pg_ffi *f, int index, char text[CT_NAME_MAX]);
+_Noreturn void ffi_closed(lua_State *L); /* raises */
+void ffi_room(lua_State *L, int slots);  /* of Lua's stack; raises where there are none */
+
+/* Every function of the ffi starts here. A finalizer may call one after the ffi's own has run. */
+static inline pg_ffi *ffi_of(lua_State *L) {
+  pg_ffi *f = lua_touserdata(L, lua_upvalueindex(1));
+  if (__builtin_expect(!f->types, 0)) ffi_closed(L);
+  return f;
+}
+
+/* The string at `index` as C reads it; NULL when it is none or has a zero byte within. */
+static inline const char *ffi_text(lua_State *L, int index) {
+  size_t length;
+  const char *text = lua_type(L, index) == LUA_TSTRING ? lua_tolstring(L, index, &length) : NULL;
+  return text && strlen(text) == length ? text : NULL;
+}
 
 /* ---- cdata.c ---- */
 
@@ -97,6 +110,11 @@ static inline void *cdata_address(const cdata *cd) {
   return cd->type->kind == CT_PTR ? *(void **)cd->at : cd->at;
 }
 
+/* Any number of bytes from any address, NULL included: a script may compute what it likes. */
+static inline void *ffi_offset(const void *at, size_t bytes) {
+  return (void *)((uintptr_t)at + bytes);
+}
+
 static inline bool ct_is_number(const ctype *type) {
   return type->kind == CT_INT || type->kind == CT_FLOAT || type->kind == CT_BOOL ||
          type->kind == CT_ENUM;
@@ -107,8 +125,7 @@ static inline bool ct_is_number(const ctype *type) {
 /* Where a conversion happens, for its message: argument of a function, or nothing. */
 typedef struct pg_target {
   int argument;     /* 0: none */
-  const char *name; /* of the function; NULL: that of `entry` */
-  const void *entry;
+  const char *name; /* of the function; NULL: of the C function that is being called */
   bool cast;
 } pg_target;
 
@@ -145,13 +162,14 @@ void ffi_store_text(lua_State *L, pg_ffi *f, ctype *type, char *at, size_t size,
 
 ffi_type *ffi_type_of(lua_State *L, pg_ffi *f, ctype *type);               /* abi.c */
 pg_plan *ffi_plan(lua_State *L, pg_ffi *f, ctype *function);               /* abi.c */
-const char *ffi_entry_name(lua_State *L, const void *entry);               /* call.c */
+const char *ffi_called_name(lua_State *L);                                 /* call.c */
 int ffi_call_cdata(lua_State *L, pg_ffi *f, ctype *function, void *entry); /* call.c */
 bool ffi_is_direct(const ctype *function);                                 /* direct.c */
 int ffi_call_directly(lua_State *L, pg_ffi *f, const ctype *function, void *entry);
 void ffi_argument(lua_State *L, pg_ffi *f, ctype *type, void *at, int index); /* call.c */
 void ffi_raise_pending(lua_State *L, pg_ffi *f);
-void *ffi_callback_new(lua_State *L, pg_ffi *f, ctype *function, int index); /* callback.c */
+/* callback.c; shared: the one that the same function has already, for the same type */
+void *ffi_callback_new(lua_State *L, pg_ffi *f, ctype *function, int index, bool shared);
 bool ffi_callback_method(lua_State *L, const char *name);
 void ffi_callbacks_free(pg_ffi *f);
 /* Onto the metatable on top. */

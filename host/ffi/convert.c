@@ -156,8 +156,7 @@ _Noreturn void ffi_cannot(lua_State *L, pg_ffi *f, const ctype *type, int index,
   ct_name(type, false, to);
   if (target && target->argument)
     ffi_fail(L, PG_INVALID, "bad argument #%d to '%.100s' (cannot convert '%s' to '%s')",
-             target->argument, target->name ? target->name : ffi_entry_name(L, target->entry), got,
-             to);
+             target->argument, target->name ? target->name : ffi_called_name(L), got, to);
   ffi_fail(L, PG_INVALID, "cannot convert '%s' to '%s'", got, to);
 }
 
@@ -233,8 +232,8 @@ static bool store_number(lua_State *L, pg_ffi *f, ctype *type, void *at, int ind
 }
 
 static bool store_constant(lua_State *L, ctype *type, void *at, int index) {
-  const char *name = lua_tostring(L, index);
-  for (uint32_t i = 0; i < type->base->count; i++)
+  const char *name = ffi_text(L, index);
+  for (uint32_t i = 0; name && i < type->base->count; i++)
     if (strcmp(type->base->fields[i].name, name) == 0) {
       ffi_write_number(type, at, (pg_number){.i = type->base->fields[i].value});
       return true;
@@ -306,7 +305,7 @@ static bool store(lua_State *L, pg_ffi *f, ctype *type, void *at, int index,
     return true;
   case LUA_TFUNCTION:
     if (type->kind != CT_PTR || type->child->kind != CT_FUNC) return false;
-    put_pointer(at, ffi_callback_new(L, f, type->child, index));
+    put_pointer(at, ffi_callback_new(L, f, type->child, index, target && target->argument));
     return true;
   case LUA_TLIGHTUSERDATA:
     return store_pointer(type, at, ct_get(f->types, CTID_VOID), lua_touserdata(L, index), target);

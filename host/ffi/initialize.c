@@ -98,7 +98,7 @@ static bool is_transparent(const ct_field *field) {
 static void struct_table(lua_State *L, pg_ffi *f, const ctype *type, char *at, int index,
                          lua_Integer *next) {
   bool stop = false;
-  luaL_checkstack(L, 4, "a nested initializer");
+  ffi_room(L, 4);
   for (uint32_t i = 0; i < type->base->count && !stop; i++) {
     const ct_field *field = &type->base->fields[i];
     if (is_transparent(field)) {
@@ -128,7 +128,7 @@ static void struct_values(lua_State *L, pg_ffi *f, const ctype *type, char *at, 
 
 void ffi_store_table(lua_State *L, pg_ffi *f, ctype *type, char *at, size_t size, int index) {
   index = lua_absindex(L, index);
-  luaL_checkstack(L, 4, "a nested initializer");
+  ffi_room(L, 4);
   if (type->kind == CT_ARRAY) {
     array_table(L, f, type, at, size, index);
     return;

@@ -8,11 +8,11 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { NAME_MAX_BYTES = 512 };
+enum { TEXT_MAX = 512 };
 
 typedef struct library {
   void *handle;
-  char name[NAME_MAX_BYTES];
+  char name[TEXT_MAX]; /* for messages */
 } library;
 
 /* ---- names ---- */
@@ -50,7 +50,7 @@ static int resolve(lua_State *L) {
   if (symbol->kind == CT_CONSTANT)
     lua_pushinteger(L, symbol->value);
   else
-    cdata_refer(L, f, symbol->type, address_of(L, lib, symbol), CT_NOSIZE, 0);
+    cdata_refer(L, f, symbol->type, address_of(L, lib, symbol), CT_NOSIZE, 2); /* its name */
   lua_pushvalue(L, 2);
   lua_pushvalue(L, -2);
   lua_rawset(L, 1);
@@ -107,17 +107,25 @@ void ffi_push_library(lua_State *L, pg_ffi *f, void *handle, const char *name) {
 
 /* ---- ffi.load ---- */
 
-/* "m" is libm.so; what has a slash is a path. */
-static void file_name(const char *name, char file[NAME_MAX_BYTES]) {
-  bool bare = !strchr(name, '/');
-  const char *prefix = bare && strncmp(name, "lib", 3) != 0 ? "lib" : "";
-  const char *suffix = bare && !strstr(name, ".so") ? ".so" : "";
-  if (bare && strstr(name, ".so")) prefix = "";
-  snprintf(file, NAME_MAX_BYTES, "%s%s%s", prefix, name, suffix);
+/* One file after another is tried; of those that failed one says why. */
+typedef struct search {
+  int mode;
+  const char *file; /* the last one tried; on Lua's stack */
+  bool told;        /* `why` is more than that there is no such file */
+  char why[TEXT_MAX];
+} search;
+
+static void *failed(search *s, const char *file, const char *error) {
+  static const char absent[] = ": cannot open shared object file: No such file";
+  size_t length = strlen(file);
+  bool tells = strncmp(error, file, length) || strncmp(error + length, absent, sizeof absent - 1);
+  if (!*s->why || (tells && !s->told)) snprintf(s->why, sizeof s->why, "%s", error);
+  s->told |= tells;
+  return NULL;
 }
 
 /* A file that only names the library, as ld reads it: GROUP ( /lib/x/libm.so.6 ... ). */
-static bool script_target(const char *path, char target[NAME_MAX_BYTES]) {
+static bool script_target(const char *path, char target[TEXT_MAX]) {
   FILE *file = fopen(path, "re");
   char line[1024];
   bool found = false;
@@ -130,41 +138,40 @@ static bool script_target(const char *path, char target[NAME_MAX_BYTES]) {
   return found;
 }
 
-static void *open_file(const char *file, int mode) {
-  char path[NAME_MAX_BYTES], target[NAME_MAX_BYTES];
-  void *handle = dlopen(file, mode);
+static void *open_file(lua_State *L, search *s, const char *file) {
+  char target[TEXT_MAX];
+  s->file = file;
+  void *handle = dlopen(file, s->mode);
   if (handle) return handle;
-  const char *error = dlerror(), *colon = error ? strchr(error, ':') : NULL;
-  if (!colon || !strstr(error, "invalid ELF header")) return NULL;
-  snprintf(path, sizeof path, "%.*s", (int)(colon - error), error);
-  return script_target(path, target) ? dlopen(target, mode) : dlopen(file, mode);
+  const char *error = dlerror(), *colon = strstr(error, ": invalid ELF header");
+  const char *path = colon ? lua_pushlstring(L, error, (size_t)(colon - error)) : NULL;
+  if (!path || !script_target(path, target)) return failed(s, file, error);
+  handle = dlopen(target, s->mode);
+  return handle ? handle : failed(s, target, dlerror());
 }
 
-/* Debian puts libfoo.so into a package of its own; libfoo.so.6 is there without it. */
-static void *open_versioned(const char *file, int mode) {
-  char name[NAME_MAX_BYTES + 16];
-  for (int version = 9; version >= 0; version--) {
-    snprintf(name, sizeof name, "%s.%d", file, version);
-    void *handle = dlopen(name, mode);
-    if (handle) return handle;
-  }
-  return NULL;
+/* "m" is libm.so, "m.so.6" libm.so.6; what has a slash is a path. */
+static void *find_library(lua_State *L, search *s, const char *name) {
+  if (strchr(name, '/')) return open_file(L, s, name);
+  bool prefixed = strncmp(name, "lib", 3) == 0, whole = strstr(name, ".so");
+  const char *file = lua_pushfstring(L, "%s%s%s", prefixed ? "" : "lib", name, whole ? "" : ".so");
+  void *handle = open_file(L, s, file);
+  if (!handle && whole && !prefixed) handle = open_file(L, s, name);
+  /* Debian puts libfoo.so into a package of its own; libfoo.so.6 is there without it. */
+  for (int version = 9; !handle && !whole && version >= 0; version--)
+    handle = open_file(L, s, lua_pushfstring(L, "%s.%d", file, version));
+  return handle;
 }
 
 /* ffi.load(name [, global]) */
 int ffi_load(lua_State *L) {
   pg_ffi *f = ffi_of(L);
-  char file[NAME_MAX_BYTES], reason[NAME_MAX_BYTES];
-  if (lua_type(L, 1) != LUA_TSTRING) pg_lua_argument(L, 1, "name of a library");
-  const char *name = lua_tostring(L, 1);
-  if (!*name || strlen(name) > NAME_MAX_BYTES - 16) pg_lua_argument(L, 1, "name of a library");
-  int mode = RTLD_LAZY | RTLD_NODELETE | (lua_toboolean(L, 2) ? RTLD_GLOBAL : RTLD_LOCAL);
-  file_name(name, file);
-  void *handle = open_file(file, mode);
-  const char *error = handle ? NULL : dlerror();
-  snprintf(reason, sizeof reason, "%s", error ? error : "not found");
-  if (!handle && !strchr(name, '/') && !strstr(name, ".so")) handle = open_versioned(file, mode);
-  if (!handle) ffi_fail(L, PG_NOT_FOUND, "cannot load library '%.200s': %.300s", name, reason);
-  ffi_push_library(L, f, handle, file);
+  const char *name = ffi_text(L, 1);
+  if (!name || !*name) pg_lua_argument(L, 1, "name of a library, without zero bytes");
+  search s = {.mode = RTLD_LAZY | RTLD_NODELETE | (lua_toboolean(L, 2) ? RTLD_GLOBAL : RTLD_LOCAL)};
+  ffi_room(L, 32); /* names tried */
+  void *handle = find_library(L, &s, name);
+  if (!handle) ffi_fail(L, PG_NOT_FOUND, "cannot load library '%.200s': %s", name, s.why);
+  ffi_push_library(L, f, handle, s.file);
   return 1;
 }

@@ -72,7 +72,8 @@ static bool pointer_difference(lua_State *L, const cdata *a, const cdata *b) {
   if (step == CT_NOSIZE || step == 0) return false;
   if (b->type->child->base->size != step || b->type->child->kind != a->type->child->kind)
     return false;
-  lua_pushinteger(L, ((char *)cdata_address(a) - (char *)cdata_address(b)) / (int64_t)step);
+  uintptr_t bytes = (uintptr_t)cdata_address(a) - (uintptr_t)cdata_address(b);
+  lua_pushinteger(L, (int64_t)bytes / (int64_t)step);
   return true;
 }
 
@@ -81,7 +82,7 @@ static bool move_pointer(lua_State *L, pg_ffi *f, int index, int64_t by) {
   const cdata *cd = cdata_test(L, f, index);
   size_t step = cd->type->child->base->size;
   if (step == CT_NOSIZE) return false;
-  char *to = (char *)cdata_address(cd) + (uint64_t)by * step;
+  void *to = ffi_offset(cdata_address(cd), (uint64_t)by * step);
   cdata_push_pointer(L, f, ffi_need(L, ct_pointer(f->types, cd->type->child)), to);
   return true;
 }
@@ -279,9 +280,11 @@ static int cdata_gc(lua_State *L) {
     lua_pop(L, 1);
     if (cd->reference || cd->type->kind == CT_PTR || !ctype_metamethod(L, cd->type, "__gc"))
       return 0;
-  } else { /* once */
+  } else if (!lua_toboolean(L, -1)) {
+    return 0; /* ffi.gc(cdata, nil) */
+  } else {    /* once */
     lua_pushvalue(L, 1);
-    lua_pushnil(L);
+    lua_pushboolean(L, false);
     lua_rawset(L, -4);
   }
   lua_pushvalue(L, 1);

@@ -27,6 +27,18 @@ typedef union either {
   int64_t i;
   double d;
 } either;
+typedef struct __attribute__((packed)) tight {
+  char c;
+  double d;
+} tight;
+typedef struct __attribute__((packed)) tight_ints {
+  char c;
+  int64_t i;
+} tight_ints;
+typedef struct __attribute__((packed)) tight_floats {
+  char c;
+  float a, b;
+} tight_floats;
 typedef enum color { RED, GREEN = 5, BLUE } color;
 
 #define EXPORT __attribute__((visibility("default")))
@@ -83,6 +95,15 @@ EXPORT pair t_pair(pair p) {
 EXPORT either t_either(either e) {
   e.i++;
   return e;
+}
+EXPORT tight t_tight(int c, double d) {
+  return (tight){(char)c, d};
+}
+EXPORT tight_ints t_tight_ints(int c, int64_t i) {
+  return (tight_ints){(char)c, i};
+}
+EXPORT tight_floats t_tight_floats(int c, float a, float b) {
+  return (tight_floats){(char)c, a, b};
 }
 EXPORT int t_sum(const int *v, int n) {
   int sum = 0;

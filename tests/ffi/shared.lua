@@ -1,10 +1,19 @@
 -- What LuaJIT's ffi and Perigee's give must be the same lines: run by both, compared by
 -- tests/ffi/run.
--- Arguments: the library made of tests/ffi/library.c. Differences that Lua 5.4 forces are not in
--- here; they are listed in host/ffi/README.md and tested in tests/lua/test_ffi.lua.
+-- Arguments: the library made of tests/ffi/library.c, a folder of broken ones. Differences that
+-- Lua 5.4 forces are not in here; they are listed in host/ffi/README.md and tested in
+-- tests/lua/test_ffi.lua.
+
+-- An object that is older than the ffi: its finalizer, which calls it, runs after all others.
+local late
+local make = rawget(_G, "newproxy") -- Lua 5.1 finalizes no tables
+local oldest = make and make(true) or {}
+local meta = make and getmetatable(oldest) or {}
+function meta.__gc() late() end
+if not make then setmetatable(oldest, meta) end
 
 local ffi = require "ffi"
-local path = ...
+local path, broken = ...
 local tonumber = ffi.tonumber or tonumber -- LuaJIT's own takes cdata
 local C = ffi.C
 local count = 0
@@ -35,7 +44,9 @@ local PARTS = { "cannot convert '.-' to '.-'", "wrong number of arguments for fu
   "cannot change a protected metatable",
   "attempt to redefine '.-'", "'.-' is not callable", "attempt to get length of '.-'",
   "attempt to compare '.-' with '.-'", "'.-' cannot be indexed with '.-'", "bad callback",
-  "undeclared or implicit tag '.-'" }
+  "undeclared or implicit tag '.-'", "undefined symbol: t_absent", "invalid ELF header",
+  "file too short", "lib%w+%.so: cannot open shared object file", "Is a directory",
+  "t_missing" }
 
 local function fails(name, f, ...)
   local ok, why = pcall(f, ...)
@@ -179,6 +190,9 @@ show("element", a[0], a[1], a[4], a[ffi.new("int", 2)])
 local q = ffi.cast("int *", a)
 show("pointer", q[2], (q + 1)[0], (1 + q)[1], (q + 3)[-1], #tostring(q) > 10)
 show("pointer difference", (q + 4) - q, q - (q + 2))
+local null = ffi.cast("int *", 0)
+show("arithmetic on NULL", null - 7 == ffi.cast("int *", -28), (null + 3) - null, null - (null + 3),
+  ffi.cast("int *", -8) + 2 == null, ffi.cast("point *", -4) < ffi.cast("point *", 4))
 show("pointer comparison", q == q + 0, q < q + 1, q + 1 <= q, q > q + 1, a == q)
 show("types", p, a, q, a + 1, nested.at, nested.at[0], nested.name)
 local bits = ffi.new("struct bits", 5, 17, -9, 3)
@@ -214,6 +228,9 @@ tight.p, tight.d = ffi.cast("const char *", 16), 1.25
 show("packed", ffi.sizeof(tight), tight.p, tight.f, tight.i, tight.d, tight.c)
 fails("no member", function() return p.z end)
 fails("no member to write", function() p.z = 1 end)
+fails("member with a zero byte", function() return p["x\0y"] end)
+fails("enum with a zero byte", ffi.new, "color", "RED\0")
+show("offset with a zero byte", (ffi.offsetof("point", "x\0y")))
 fails("index of a struct", function() return p[true] end)
 fails("const", function() ffi.new("const int[2]")[0] = 1 end)
 fails("const struct", function() ffi.new("const point").x = 1 end)
@@ -249,6 +266,8 @@ show("fill with 0", ffi.string(buffer), #ffi.string(buffer, 16))
 local to = ffi.new "int[3]"
 ffi.copy(to, a, 12)
 show("copy memory", ints(to, 3))
+show("string of a string", ffi.string("ab"), ffi.string("ab", 1), #ffi.string("ab", 3),
+  ffi.string("a\0b"))
 show("void string", ffi.string(ffi.cast("const void *", "bytes"), 3))
 fails("string of a struct", ffi.string, p)
 fails("string of nothing", ffi.string, 5)
@@ -269,6 +288,11 @@ ffi.cdef [[
   double t_fold(double (*f)(double, double), const double *v, int n);
   bool t_each(bool (*f)(const point *, const char *), int n);
   int (*t_pick(void))(int, double);
+  typedef struct { char c; double d; } __attribute__((packed)) tight;
+  typedef struct { char c; int64_t i; } __attribute__((packed)) tight_ints;
+  typedef struct { char c; float a, b; } __attribute__((packed)) tight_floats;
+  tight t_tight(int c, double d); tight_ints t_tight_ints(int c, int64_t i);
+  tight_floats t_tight_floats(int c, float a, float b);
   void t_nothing(void), t_fill(point p[], int n);
   int t_renamed(int) __asm__("t_renamed_in_c");
   int t_missing(void);
@@ -290,6 +314,10 @@ local mixed = lib.t_mixed({ 0.5, 2, 3.25 })
 show("mixed struct", mixed.f, mixed.i, mixed.d)
 show("two floats", lib.t_pair({ 1.5, 2.5 }).a, lib.t_pair({ 1.5, 2.5 }).b)
 show("union by value", lib.t_either({ i = 41 }).i)
+local packed, packed_ints, packed_floats = lib.t_tight(1, 2.5), lib.t_tight_ints(2, 2 ^ 40),
+  lib.t_tight_floats(3, 0.5, 0.25)
+show("packed struct returned", packed.c, packed.d, packed_ints.c, packed_ints.i, packed_floats.c,
+  packed_floats.a, packed_floats.b)
 show("array argument", lib.t_sum(a, 5), lib.t_sum(q + 1, 2), lib.t_sum(ffi.new("int[3]", 1, 2,
   3), 3))
 show("string argument", lib.t_length("four"), lib.t_length(ffi.new("char[9]", "sixsix")))
@@ -324,6 +352,10 @@ fails("too few before the dots", lib.t_vsum)
 fails("undeclared", function() return lib.t_undeclared end)
 fails("unresolved", function() return lib.t_missing() end)
 fails("not a library", ffi.load, "surely_no_such_library")
+show("version in a name", ffi.load "m.so.6" ~= nil, ffi.load "libm.so.6" ~= nil)
+for _, name in ipairs { "text", "short", "folder", "symbol", "needs", "absent" } do
+  fails("broken library, " .. name, ffi.load, broken .. "/lib" .. name .. ".so")
+end
 
 -- ---- callbacks -------------------------------------------------------------------------------
 
@@ -339,6 +371,24 @@ show("cast to a callback", cb, cb(1), lib.t_apply(cb, 2))
 cb:set(function(v) return v + 2 end)
 show("set", cb(1))
 cb:free()
+fails("call of what was freed", cb, 1)
+fails("C calls what was freed", lib.t_apply, cb, 1)
+fails("freed twice", function() cb:free() end)
+fails("set when freed", function() cb:set(print) end)
+local function plus(n)
+  return function(v) return v + n end
+end
+local one = plus(1)
+local this, that = ffi.cast("int (*)(int)", one), ffi.cast("int (*)(int)", one)
+show("casts are callbacks of their own", this == that, this(1), that(1))
+this:set(plus(10))
+show("set is of one", this(1), that(1), lib.t_apply(one, 1), lib.t_apply(this, 1))
+this:free()
+show("free is of one", that(1), lib.t_apply(that, 1))
+ffi.cdef "struct t_ops { int (*f)(int), (*g)(int); };"
+local held = ffi.new("struct t_ops", one, one)
+held.f:set(plus(20))
+show("members are callbacks of their own", held.f(1), held.g(1))
 fails("no callback", function() ffi.cast("int (*)(int)", 8):free() end)
 show("C function as a callback", lib.t_apply(lib.t_renamed, 1))
 fails("error in a callback", function()
@@ -396,6 +446,14 @@ Mortal(1)
 collectgarbage()
 collectgarbage()
 show("__gc", died)
+ffi.gc(Mortal(1), nil)
+collectgarbage()
+collectgarbage()
+show("__gc taken off", died)
+ffi.gc(Mortal(1), function() died = died + 10 end)
+collectgarbage()
+collectgarbage()
+show("__gc replaced", died)
 show("istype", ffi.istype("int", ffi.new "int"), ffi.istype("int", ffi.new "unsigned"),
   ffi.istype("point", p),
   ffi.istype("struct point", ffi.cast("point *", p)), ffi.istype("vec", p), ffi.istype("int", 5),
@@ -424,3 +482,8 @@ declares("struct in a struct",
   "struct t_out { struct t_in { int v; } in; enum { T_ONE = 1, T_TWO } e; };")
 show("struct in a struct", ffi.sizeof "struct t_in", C.T_TWO, ffi.sizeof "struct t_out")
 show("last", count)
+
+function late()
+  show("finalizer at the end", oldest ~= nil, ffi.new("point", 5, 6).y, C.fabs(-1.5),
+    ffi.cast("int (*)(int)", plus(1))(2), that(1))
+end

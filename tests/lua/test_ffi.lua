@@ -74,7 +74,67 @@ function TestFfi.test_what_is_no_address_is_named()
 end
 
 function TestFfi.test_a_count_that_is_wrong_says_both()
-  lu.assertStrContains(error_of(ffi.C.abs).message, "expected 1, got 0")
+  lu.assertEquals(error_of(ffi.C.abs).message,
+    "wrong number of arguments for function call to 'abs' (expected 1, got 0)")
+end
+
+-- A library has aliases: the C library calls printf also _IO_printf.
+function TestFfi.test_functions_are_named_as_they_were_declared()
+  ffi.cdef "int printf(const char *, ...); int ffi_other(int) __asm__(\"abs\");"
+  lu.assertStrContains(error_of(ffi.C.printf, "x", {}).message, "bad argument #2 to 'printf'")
+  local f = ffi.C.ffi_other
+  lu.assertStrContains(error_of(f, "x").message, "bad argument #1 to 'ffi_other'")
+  local callback = ffi.cast("int (*)(int)", f)
+  lu.assertStrContains(error_of(function() return (callback("x")) end).message, "'callback'")
+end
+
+-- Every function of the module with every kind of value in every place: what is refused is refused
+-- by a table with a code that there is, and a message.
+function TestFfi.test_every_error_is_a_table()
+  local values = { false, 5, -1.5, 1 << 50, 0 / 0, "text", "int", "a\0b", "", {}, print,
+    io.stdout, pg.array("f32", 4), ffi.typeof "ffi_point", ffi.typeof "int[?]", ffi.new "int[4]",
+    ffi.new "ffi_point", ffi.new("double", 2), ffi.nullptr, ffi.C.abs, coroutine.create(print) }
+  local codes = { invalid = true, range = true, not_found = true, syntax = true,
+    unsupported = true, out_of_memory = true }
+  local refused = 0
+  local function try(name, ...)
+    local arguments = table.pack(...)
+    local ok, e = pcall(ffi[name], ...)
+    if ok then return end
+    refused = refused + 1
+    local what = ("%s with %d arguments: %s"):format(name, arguments.n, tostring(e))
+    lu.assertEquals(type(e), "table", what)
+    lu.assertTrue(codes[e.code], what)
+    lu.assertTrue(#e.message > 8, what)
+  end
+  for name, f in pairs(ffi) do
+    if type(f) == "function" and name ~= "load" then
+      try(name)
+      for _, first in ipairs(values) do
+        try(name, first)
+        for _, second in ipairs(values) do
+          try(name, first, second)
+          for _, third in ipairs(values) do try(name, first, second, third) end
+        end
+      end
+    end
+  end
+  for _, value in ipairs(values) do pcall(ffi.gc, value, nil) end
+  lu.assertTrue(refused > 10000, refused)
+end
+
+function TestFfi.test_no_memory_is_an_error_like_others()
+  local e = error_of(ffi.new, "char[?]", 1 << 46)
+  lu.assertEquals(e.code, "out_of_memory")
+  lu.assertStrContains(e.message, "no memory for 703687441777")
+end
+
+function TestFfi.test_names_have_no_zero_byte()
+  lu.assertEquals(error_of(ffi.load, "m\0x").message, "bad argument #1 to 'load': "
+    .. "expected name of a library, without zero bytes, got string")
+  lu.assertFalse(ffi.abi "le\0")
+  lu.assertEquals(error_of(ffi.cdef, "struct $;", "ffi_a\0b").message,
+    "bad argument #2 to 'cdef': expected C type, name or number, got string")
 end
 
 function TestFfi.test_a_declaration_s_error_has_line_and_column()
@@ -84,7 +144,10 @@ function TestFfi.test_a_declaration_s_error_has_line_and_column()
 end
 
 function TestFfi.test_missing_libraries_and_symbols()
-  lu.assertEquals(error_of(ffi.load, "no_such_library_at_all").code, "not_found")
+  local e = error_of(ffi.load, "no_such_library_at_all")
+  lu.assertEquals({ e.code, e.message }, { "not_found", "cannot load library "
+    .. "'no_such_library_at_all': libno_such_library_at_all.so: cannot open shared object file: "
+    .. "No such file or directory" })
   ffi.cdef "int surely_not_there(void);"
   lu.assertStrContains(error_of(function() return ffi.C.surely_not_there end).message,
     "cannot resolve symbol 'surely_not_there'")
@@ -122,6 +185,10 @@ function TestFfi.test_copies_stay_within_what_is_known()
   lu.assertEquals(error_of(ffi.copy, from, "12", 4).code, "range")
   lu.assertEquals(error_of(ffi.fill, to, 5).code, "range")
   lu.assertEquals(error_of(ffi.string, to, 5).code, "range")
+  lu.assertEquals(error_of(ffi.string, "ab", 4).code, "range")
+  lu.assertEquals(error_of(ffi.string, pg.array("u8", 4), 5).code, "range")
+  lu.assertStrContains(error_of(ffi.fill, io.stdout, 4).message, "cannot convert 'FILE*'")
+  lu.assertStrContains(error_of(ffi.fill, ffi.C.abs, 4).message, "cannot convert 'int ()'")
   ffi.copy(to, from, 4)
   lu.assertEquals(ffi.string(to), "1234") -- without a zero at its end
 end
@@ -130,7 +197,34 @@ function TestFfi.test_a_freed_callback_is_not_called()
   local cb = ffi.cast("int (*)(int)", function(v) return v end)
   lu.assertEquals(cb(3), 3)
   cb:free()
-  lu.assertStrContains(error_of(cb, 3).message, "NULL")
+  local copy = ffi.cast("int (*)(int)", cb)
+  for _ = 1, 500 do -- what was freed does not serve again soon
+    ffi.cast("int (*)(int)", function() return 7 end):free()
+    lu.assertEquals(error_of(copy, 3).message, "bad callback: it was freed")
+  end
+end
+
+function TestFfi.test_freed_callbacks_serve_again()
+  local seen = {}
+  local function make(i)
+    local cb = ffi.cast("int (*)(int)", function(v) return v + i end)
+    assert(cb(1) == 1 + i)
+    seen[tostring(cb)] = true
+    return cb
+  end
+  for i = 1, 20000 do make(i):free() end
+  local addresses = 0
+  for _ in pairs(seen) do addresses = addresses + 1 end
+  lu.assertTrue(addresses > 900 and addresses <= 1000, addresses)
+  local kept = {}
+  local e = error_of(function() for i = 1, 2000 do kept[i] = make(i) end end)
+  lu.assertEquals(e.code, "range")
+  lu.assertStrContains(e.message, "too many callbacks")
+  lu.assertTrue(#kept > 900)
+  for i, cb in ipairs(kept) do
+    assert(cb(1) == 1 + i)
+    cb:free()
+  end
 end
 
 function TestFfi.test_sizes_are_bounded()
