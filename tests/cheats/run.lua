@@ -31,6 +31,16 @@ do
   end
 end
 
+-- A name that nothing has is no test that passed.
+local function refuse(list)
+  local names = {}
+  for i, one in ipairs(list) do names[i] = one.name end
+  local near = core.nearest(pattern, names)
+  io.stderr:write(("no exhibit has '%s' in its name%s\n"):format(pattern,
+    near and ("; did you mean '%s'?"):format(near) or ""))
+  os.exit(2, true)
+end
+
 -- ---- what is run where ----
 
 -- Whether a restriction of workers is to be had on this machine.
@@ -212,13 +222,18 @@ local function say(number, one, problem)
     lacking and " # SKIP " .. lacking or ""))
 end
 
--- The exhibits whose names fit, and those that they are set beside.
+-- The exhibits whose names fit, and those that they are set beside. What is named as a whole is
+-- judged however long it takes.
 local function wanted()
   local list, names = museum.exhibits(), {}
+  local some = false
   for _, one in ipairs(list) do
-    one.chosen = one.name:find(pattern) ~= nil
+    one.chosen = one.name:find(pattern, 1, true) ~= nil
+    if one.name == pattern then one.slow = nil end
+    some = some or one.chosen
     if one.chosen and one.gains then names[one.gains:match "%S+$"] = true end
   end
+  if not some then refuse(list) end
   local result = {}
   for _, one in ipairs(list) do
     one.compared = one.gains ~= nil or names[one.name] ~= nil
@@ -266,6 +281,10 @@ end
 
 local function main()
   local chosen, said, since = judged(), 0, core.now()
+  if not core.compiler_info() then
+    print "ok 1 - cheats # SKIP no NVRTC on this machine"
+    os.exit(true, true)
+  end
   local count = { cheats = 0, caught = 0, gainless = 0, honest = 0, passed = 0, skipped = 0 }
   local function tell(one)
     local problem = verdict_on(one, chosen)
@@ -304,8 +323,4 @@ local function main()
 end
 
 io.stdout:setvbuf "line"
-if not core.compiler_info() then
-  print "ok 1 - cheats # SKIP no NVRTC on this machine"
-  os.exit(0)
-end
 main()

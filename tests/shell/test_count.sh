@@ -1,5 +1,5 @@
 #!/bin/bash
-# tests/count.awk and tests/run: what counts as passed and as failed.
+# tests/count.awk, tests/run and tests/cheats/run.lua: what counts as passed and as failed.
 . tests/shell/tap.sh
 
 count() { # STATUS LINE...
@@ -19,4 +19,6 @@ check "an exit status adds nothing to counted failures" "$(count 1 1..1 'not ok 
 # make's n: what is to be built is only printed.
 check "a pattern that names no suite is a failure" "$(MAKEFLAGS=n tests/run nosuch 2>&1 | tail -3)" \
   "no suite is named \*nosuch\**0 passed, 1 failed"
+check "nor is one that names no exhibit of the museum" "$("${BUILD:-build}/perigee" tests/cheats/run.lua raise 2>&1; echo $?)" \
+  "no exhibit has 'raise' in its name; did you mean 'race'?"$'\n'2
 finish

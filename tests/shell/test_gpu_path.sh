@@ -32,7 +32,7 @@ known() { # GB/S: a check with that ceiling
   mkdir -p "$folder/perigee/ceilings"
   echo "{\"gpu\":\"simulated GPU\",\"copy\":$1}" >"$folder/perigee/ceilings/simulated-gpu.json"
   on_shim env XDG_DATA_HOME="$folder" "$build/perigee" check vector/saxpy tests/candidates/saxpy/right.cu \
-    --device cuda:0 --set n=262144 --budget 0.1
+    --device cuda:0 --set n=131072 --budget 0.1
 }
 folder=$(mktemp -d)
 check "a time above 1.05 times the ceiling is no time" "$(known 0.0001)" \

