@@ -173,7 +173,13 @@ static rows *push_statement(lua_State *L, sqlite3 *handle) {
   lua_setiuservalue(L, -2, 1);
   int result = sqlite3_prepare_v2(handle, sql, (int)length + 1, &all->statement, &rest);
   if (result) raise(L, handle, name_of(handle), result);
-  if (!all->statement || rest[strspn(rest, " \t\r\n;")]) pg_lua_argument(L, 2, "one SQL statement");
+  if (!all->statement || rest[strspn(rest, " \t\r\n;")]) {
+    pg_error error;
+    pg_fail(&error, PG_INVALID, "the SQL text has %s statement",
+            all->statement ? "more than one" : "no");
+    pg_hint(&error, "one statement at a time, for example: SELECT count(*) FROM records");
+    pg_lua_raise(L, &error);
+  }
   bind_values(L, handle, all->statement, 3);
   return all;
 }

@@ -295,7 +295,7 @@ local function kernel_line(kernel)
     parts[#parts + 1] = units.bytes(kernel.shared_bytes) .. " shared"
   end
   if (kernel.local_bytes or -1) > 0 then
-    parts[#parts + 1] = units.bytes(kernel.local_bytes) .. " local memory a thread (spills)"
+    parts[#parts + 1] = units.bytes(kernel.local_bytes) .. " local memory a thread"
   end
   return table.concat(parts, ", ")
 end

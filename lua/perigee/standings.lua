@@ -15,8 +15,11 @@ local standings = {}
 local COST = [[coalesce(median_us, CASE WHEN json_extract(record, '$.counters.complete')
   THEN nullif(json_extract(record, '$.counters.warp_instructions'), 0) END)]]
 
-local PASSED = ([[SELECT id, task, impl, source_sha, params, knobs, device, gpu, at, median_us,
-  %s AS cost FROM records WHERE verdict = 'passed' AND cost IS NOT NULL]]):format(COST)
+local PASSED = ([[SELECT r.id, task, impl, source_sha, params, knobs, device, gpu, at, median_us,
+  coalesce(json_extract(record, '$.tool'), json_extract(record, '$.kind')) AS kind,
+  s.kind = 'import' AS imported, %s AS cost
+  FROM records r JOIN sessions s ON s.id = r.session
+  WHERE verdict = 'passed' AND cost IS NOT NULL]]):format(COST)
 
 -- ---- boards ----
 
@@ -51,6 +54,7 @@ local function add(boards, row)
   end
   known.name, known.attempt, known.cost, known.at = row.impl or "?", row.id, row.cost, row.at
   known.knobs, known.source_sha = row.knobs and core.json_decode(row.knobs), row.source_sha
+  known.kind, known.imported = row.kind, row.imported == 1 or nil
 end
 
 local function rank(board, limit)
@@ -78,12 +82,13 @@ end
 -- @tparam table how {task = name, set = {name = value}, limit = rows of each (20), device = only
 --   boards of that machine}
 -- @treturn table list of {task, params, device, unit = "us" or "warp_instructions", count, rows =
---   list of {rank, name, attempt = record's number, cost, over_best, at, knobs, source_sha}}, in
---   the order of tasks, then sizes
+--   list of {rank, name, kind = what made the record, imported = true where that was told by a
+--   file, attempt = record's number, cost, over_best, at, knobs, source_sha}}, in the order of
+--   tasks, then sizes
 function standings.boards(store, how)
   local sql, boards = PASSED, {}
   if how.task then sql = sql .. " AND task = ?" end
-  for row in store.db:rows(sql .. " ORDER BY task, length(params), params, id",
+  for row in store.db:rows(sql .. " ORDER BY task, length(params), params, r.id",
     table.unpack { how.task }) do
     add(boards, row)
   end
@@ -97,18 +102,20 @@ function standings.boards(store, how)
   return list
 end
 
---- The best record of a task at these parameters on this machine; nil when there is none.
+--- The best records of a task at these parameters on this machine.
 -- @tparam table store
 -- @tparam string task
 -- @tparam table p parameters
 -- @tparam table machine_of {device, gpu}
--- @treturn table|nil a row of a board
-function standings.best(store, task, p, machine_of)
-  for _, board in ipairs(standings.boards(store, { task = task, limit = 1,
+-- @tparam[opt] integer limit how many at most
+-- @treturn table rows of a board, empty when there is none
+-- @treturn integer how many the board has
+function standings.best(store, task, p, machine_of, limit)
+  for _, board in ipairs(standings.boards(store, { task = task, limit = limit or math.maxinteger,
     device = machine(machine_of) })) do
-    if params.text(board.params) == params.text(p) then return board.rows[1], board end
+    if params.text(board.params) == params.text(p) then return board.rows, board.count end
   end
-  return nil
+  return {}, 0
 end
 
 -- ---- history ----
@@ -123,16 +130,34 @@ function standings.row(rec, id)
   return { attempt = id, at = rec.at, task = rec.task, cell = rec.cell, name = rec.impl,
     kind = rec.tool or rec.kind, verdict = rec.verdict, reason = first_line(rec.reason),
     cost = cost, unit = cost and (metric == "time" and "us" or "warp_instructions") or nil,
-    params = rec.params, device = rec.device }
+    params = rec.params, set = rec.set, device = rec.device }
 end
 
-local function statuses(list)
-  local i, by_id = 0, {}
-  local series = drift.series(function()
-    i = i + 1
-    if list[i] then return list[i].rec, { id = list[i].id } end
-  end)
-  for _, one in ipairs(series) do
+-- SQL that picks what is asked for, and its values.
+local function picked(how)
+  local where, values = { "1" }, {}
+  for _, column in ipairs { "session", "task" } do
+    if how[column] then
+      where[#where + 1], values[#values + 1] = column .. " = ?", how[column]
+    end
+  end
+  return table.concat(where, " AND "), values
+end
+
+-- Where the attempts of these rows stand in their series, by the records' numbers: a series is
+-- whole, with what the naive implementation costs, however few of its attempts are shown.
+local function statuses(store, how, rows)
+  local clause, values = picked(how)
+  local tasks, by_id = core.json_array {}, {}
+  for i, row in ipairs(rows) do tasks[i] = row.task end
+  values[#values + 1] = core.json_encode(tasks)
+  local next_row, cursor <close> = store.db:rows(([[SELECT id, record FROM records WHERE %s
+    AND task IN (SELECT value FROM json_each(?)) ORDER BY id]]):format(clause),
+    table.unpack(values))
+  for _, one in ipairs(drift.series(function()
+    local row = next_row(cursor)
+    if row then return core.json_decode(row.record), { id = row.id } end
+  end)) do
     for _, row in ipairs(one.attempts) do by_id[row.record] = row.status end
   end
   return by_id
@@ -141,28 +166,23 @@ end
 --- Attempts in their order, the newest last, with where one fell back (see perigee.drift).
 -- @tparam table store
 -- @tparam table how {session = id, task = name, candidates = true for checks alone, limit (20)}
--- @treturn table rows as `row` makes them, with status, and how many there are in all
+-- @treturn table rows as `row` makes them, with session and status, and how many there are in all
 function standings.history(store, how)
-  local where, values = { "1" }, {}
-  for _, column in ipairs { "session", "task" } do
-    if how[column] then
-      where[#where + 1], values[#values + 1] = column .. " = ?", how[column]
-    end
-  end
-  if how.candidates then where[#where + 1] = "json_extract(record, '$.kind') = 'check'" end
-  local clause, total, list = table.concat(where, " AND "), 0, {}
+  local clause, values = picked(how)
+  if how.candidates then clause = clause .. " AND json_extract(record, '$.kind') = 'check'" end
+  local total, rows = 0, core.json_array {}
   for row in store.db:rows("SELECT count(*) AS n FROM records WHERE " .. clause,
     table.unpack(values)) do total = row.n end
   values[#values + 1] = how.limit or 20
-  for row in store.db:rows(("SELECT id, record FROM records WHERE %s ORDER BY id DESC LIMIT ?")
+  for row in store.db:rows(([[SELECT r.id, record, s.name AS session
+    FROM records r JOIN sessions s ON s.id = r.session WHERE %s ORDER BY r.id DESC LIMIT ?]])
     :format(clause), table.unpack(values)) do
-    table.insert(list, 1, { rec = core.json_decode(row.record), id = row.id })
+    local one = standings.row(core.json_decode(row.record), row.id)
+    one.session = row.session
+    table.insert(rows, 1, one)
   end
-  local by_id, rows = statuses(list), core.json_array {}
-  for i, one in ipairs(list) do
-    rows[i] = standings.row(one.rec, one.id)
-    rows[i].status = by_id[one.id]
-  end
+  local by_id = statuses(store, how, rows)
+  for _, row in ipairs(rows) do row.status = by_id[row.attempt] end
   return rows, total
 end
 

@@ -139,7 +139,7 @@ end
 
 --- The session called `name`, made when it is not there.
 -- @tparam string name
--- @tparam string kind "run", "check", "tune" or "import"
+-- @tparam string kind "run", "check", "tune", "serve", "eval" or "import"
 -- @tparam[opt] table about what to keep with it
 -- @treturn integer its id, and whether it was there
 function Store:session(name, kind, about)
@@ -341,8 +341,35 @@ function Store:export(session, write)
   return count
 end
 
-local function is_record(value)
-  return type(value) == "table" and type(value.task) == "string" and type(value.verdict) == "string"
+local TYPES = { cell = "string", impl = "string", source_sha = "string", ptx_sha = "string",
+  device = "string", gpu = "string", at = "string", kind = "string", reason = "string",
+  seed = "number", params = "table", knobs = "table", set = "table", sources = "table",
+  source_texts = "table", samples_us = "table", time = "table", counters = "table" }
+
+local function is_positive(value)
+  return type(value) == "number" and value > 0 and value < math.huge
+end
+
+-- What is wrong with a record that somebody may have written by hand, or nil.
+local function problem_of(rec)
+  for name, wanted in pairs(TYPES) do
+    if rec[name] ~= nil and type(rec[name]) ~= wanted then
+      return ("%s: expected a %s, got a %s"):format(name, wanted, type(rec[name]))
+    end
+  end
+  if rec.time and not is_positive(rec.time.median_us) then
+    return "time.median_us: expected a number > 0, got " .. tostring(rec.time.median_us)
+  end
+  local counted = rec.counters and rec.counters.warp_instructions
+  if counted and counted ~= 0 and not is_positive(counted) then
+    return "counters.warp_instructions: expected a number >= 0, got " .. tostring(counted)
+  end
+  for i, us in ipairs(rec.samples_us or {}) do
+    if not is_positive(us) then
+      return ("samples_us[%d]: expected a number > 0, got %s"):format(i, tostring(us))
+    end
+  end
+  return nil
 end
 
 --- A line of JSONL as a record.
@@ -352,10 +379,12 @@ function store.parse(line, where)
   if value == nil then
     core.error("syntax", "no JSON: " .. tostring(problem), nil, where)
   end
-  if not is_record(value) then
-    core.error("syntax", "a line that is no record: it has no task and verdict",
-      "records come from perigee run --json, or from an export of the store", where)
+  local hint = "records come from perigee run --json, or from an export of the store"
+  if type(value) ~= "table" or type(value.task) ~= "string" or type(value.verdict) ~= "string" then
+    core.error("syntax", "a line that is no record: it has no task and verdict", hint, where)
   end
+  local wrong = problem_of(value)
+  if wrong then core.error("syntax", "a record with " .. wrong, hint, where) end
   return value
 end
 
@@ -375,12 +404,28 @@ function store.lines(path)
   end
 end
 
---- Read a JSONL file into a session: all of its lines or, when one is wrong, none.
+-- The session that a file goes into: what was told is never mixed with what was run here.
+local function session_for_import(self, name)
+  local id, there = self:session(name, "import")
+  local kind = there and first(self.db, "SELECT kind FROM sessions WHERE id = ?", id).kind
+  if kind and kind ~= "import" then
+    core.error("invalid", ("session '%s' has records of perigee %s"):format(name, kind),
+      "import into another session", self.path)
+  end
+  return id
+end
+
+--- Read a JSONL file into a session, made when it is not there: all of its lines or, when one is
+-- wrong, none.
+-- @tparam string path
+-- @tparam string name of the session
 -- @treturn integer,integer how many were added, and how many were there already
-function Store:import(path, session)
+-- @raise "syntax" with file and line, "invalid" for a session that is no import
+function Store:import(path, name)
   return guarded(self.path, function()
     local added, known = 0, 0
     transaction(self.db, function()
+      local session = session_for_import(self, name)
       for _, whole in store.lines(path) do
         local rec, extra = store.parts(whole)
         if add(self.db, session, rec, extra) then added = added + 1 else known = known + 1 end

@@ -82,7 +82,8 @@ function TestSchema:test_mistakes_are_told_with_their_place()
     { '{"a":1,"word":"rde"}', "arguments.word: expected one of red, blue", "did you mean 'red'?" },
     { '{"a":1,"lisp":[]}', "arguments: unknown name 'lisp'", "did you mean 'list'?" },
     { '{"a":1,"list":["abc","abcd"]}', "arguments.list[1]: 4 characters, at most 3 are taken" },
-    { '{"a":1,"list":["","",""]}', "arguments.list: at most 2 items" },
+    { '{"a":1,"list":["","",""]}', "arguments.list: 3 items, at most 2 are taken" },
+    { '{"a":1e300}', "arguments.a: 1e+300 lies outside 1 .. 5" },
     { '{"a":2.0,"word":"blue","list":["x"]}' },
   } do
     local problem, hint = schema.check(core.json_decode(case[1]), one)
@@ -194,7 +195,7 @@ end
 
 function TestServer:test_files_may_not_leave_their_folder()
   local client <close> = serve():open()
-  for _, name in ipairs { "../x.cu", "/tmp/x.cu", "", "-x" } do
+  for _, name in ipairs { "../x.cu", "/tmp/x.cu", "", "-x", "a/../../x.cu", "a/./x.cu", "a/.." } do
     local said = client:refused("check", { task = "vector/saxpy", files = { [name] = "x" } })
     lu.assertStrMatches(said, ".*no name of a file.*")
   end

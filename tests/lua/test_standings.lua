@@ -73,7 +73,7 @@ TestStandings = {}
 local function opened()
   local s = store.open(folder .. "/results.db")
   local session, there = s:session("all", "import")
-  if not there then s:import("tests/cli/files/records.jsonl", session) end
+  if not there then s:import("tests/cli/files/records.jsonl", "all") end
   return s, session
 end
 
@@ -101,11 +101,23 @@ end
 function TestStandings:test_the_best_is_that_of_the_same_size_and_machine()
   local s <close> = opened()
   local p = { a = 2.5, n = 1000 }
-  lu.assertEquals(standings.best(s, "vector/saxpy", p, { device = "cuda:3", gpu = "GPU A" }).name,
-    "fast")
-  lu.assertNil(standings.best(s, "vector/saxpy", p, { device = "sim:profile" }))
-  lu.assertNil(standings.best(s, "vector/saxpy", { a = 2.5, n = 7 }, { device = "cuda:0",
-    gpu = "GPU A" }))
+  lu.assertEquals(standings.best(s, "vector/saxpy", p, { device = "cuda:3",
+    gpu = "GPU A" })[1].name, "fast")
+  lu.assertEquals(standings.best(s, "vector/saxpy", p, { device = "sim:profile" }), {})
+  lu.assertEquals({ standings.best(s, "vector/saxpy", { a = 2.5, n = 7 }, { device = "cuda:0",
+    gpu = "GPU A" }) }, { {}, 0 })
+end
+
+function TestStandings:test_what_a_file_told_is_marked()
+  local s <close> = store.open(folder .. "/told.db")
+  local rec = { task = "t/x", impl = "own", verdict = "passed", device = "cuda:0", gpu = "G",
+    params = {}, kind = "check", tool = "submit", time = { median_us = 2.0 } }
+  s:add(s:session("here", "serve"), rec)
+  rec.impl, rec.tool, rec.time = "told", nil, { median_us = 1.0 }
+  s:add(s:session("there", "import"), rec)
+  local rows = standings.boards(s, {})[1].rows
+  lu.assertEquals({ rows[1].name, rows[1].imported, rows[1].kind }, { "told", true, "check" })
+  lu.assertEquals({ rows[2].name, rows[2].imported, rows[2].kind }, { "own", nil, "submit" })
 end
 
 function TestStandings:test_without_a_clock_instructions_are_the_cost()
@@ -127,8 +139,11 @@ function TestStandings:test_history_says_where_one_fell_back()
   lu.assertEquals({ total, #rows }, { 7, 7 }) -- naive is no attempt
   lu.assertEquals({ rows[2].verdict, rows[2].reason },
     { "wrong_result", "z[0]: expected 1, got 2; 1 of 5 elements wrong" })
+  lu.assertEquals(rows[3].status, "fallback") -- beside naive, which is none of the rows
   rows = standings.history(s, { session = session })
-  lu.assertEquals({ rows[4].name, rows[4].status }, { "plain", "fallback" })
+  lu.assertEquals({ rows[4].name, rows[4].status, rows[4].session }, { "plain", "fallback", "all" })
+  rows = standings.history(s, { session = session, limit = 5 })
+  lu.assertEquals({ rows[1].name, rows[1].status }, { "plain", "fallback" }) -- of the whole series
   rows, total = standings.history(s, { task = "vector/saxpy", limit = 2 })
   lu.assertEquals({ #rows, total, rows[2].attempt }, { 2, 8, 8 })
 end

@@ -53,8 +53,8 @@ function TestSqlite:test_misuse_is_an_error()
   local db = core.sqlite(":memory:")
   refuses("syntax", 'near "SELEC"', db.run, db, "SELEC 1")
   refuses("syntax", "no such table", db.rows, db, "SELECT * FROM t")
-  refuses("invalid", "expected one SQL statement", db.run, db, "SELECT 1; SELECT 2")
-  refuses("invalid", "expected one SQL statement", db.run, db, " -- nothing")
+  refuses("invalid", "has more than one statement", db.run, db, "SELECT 1; SELECT 2")
+  refuses("invalid", "has no statement", db.run, db, " -- nothing")
   refuses("invalid", "1 parameters, got 2 values", db.run, db, "SELECT ?", 1, 2)
   refuses("invalid", "expected nil, boolean, number or string", db.run, db, "SELECT ?", {})
   db:close()
@@ -151,9 +151,8 @@ function TestStore:test_jsonl_goes_out_and_in()
   local file <close> = io.open(path, "w")
   lu.assertEquals(from:export(nil, function(line) file:write(line, "\n\n") end), 3)
   file:close()
-  local into = to:session("copy", "import")
-  lu.assertEquals({ to:import(path, into) }, { 3, 0 })
-  lu.assertEquals({ to:import(path, into) }, { 0, 3 }) -- known already
+  lu.assertEquals({ to:import(path, "copy") }, { 3, 0 })
+  lu.assertEquals({ to:import(path, "copy") }, { 0, 3 }) -- known already
   lu.assertEquals(to:record(2), from:record(2))
   lu.assertEquals(to:record(2).source_texts[core.sha256("kernel")], "kernel")
 end
@@ -161,14 +160,21 @@ end
 function TestStore:test_a_bad_line_imports_nothing_and_is_named()
   local s <close> = store.open(fresh())
   local path = folder .. "/bad.jsonl"
-  local session = s:session("x", "import")
   local good = core.json_encode((a_record(1)))
   local function import(text)
     core.write_file(path, text)
-    return pcall(s.import, s, path, session)
+    return pcall(s.import, s, path, "x")
   end
   for text, problem in pairs { ["{"] = "no JSON", ['{"a":1}'] = "a line that is no record",
-    ["[1]"] = "a line that is no record", ["\xff"] = "no JSON" } do
+    ["[1]"] = "a line that is no record", ["\xff"] = "no JSON",
+    ['{"task":"t","verdict":"passed","time":{"median_us":-5}}'] = "time.median_us: expected",
+    ['{"task":"t","verdict":"passed","time":{"median_us":0}}'] = "time.median_us: expected",
+    ['{"task":"t","verdict":"passed","time":{}}'] = "time.median_us: expected",
+    ['{"task":"t","verdict":"passed","time":5}'] = "time: expected a table",
+    ['{"task":"t","verdict":"passed","params":3}'] = "params: expected a table",
+    ['{"task":"t","verdict":"passed","gpu":{}}'] = "gpu: expected a string",
+    ['{"task":"t","verdict":"passed","samples_us":[1,-1]}'] = "samples_us[2]: expected",
+    ['{"task":"t","verdict":"passed","counters":{"warp_instructions":-1}}'] = "expected a" } do
     local ok, e = import(good .. "\n" .. text .. "\n")
     lu.assertFalse(ok)
     lu.assertStrContains(e.message, problem)
@@ -180,6 +186,16 @@ function TestStore:test_a_bad_line_imports_nothing_and_is_named()
   local ok, e = import(core.json_encode(forged))
   lu.assertFalse(ok)
   lu.assertStrContains(e.message, "does not have that SHA-256")
+  lu.assertEquals(s:sessions(), {}) -- no session either
+end
+
+function TestStore:test_what_a_file_tells_is_not_mixed_with_what_was_run()
+  local s <close> = store.open(fresh())
+  s:session("own", "serve")
+  local path = folder .. "/mixed.jsonl"
+  core.write_file(path, core.json_encode((a_record(1))))
+  local e = refuses("invalid", "records of perigee serve", s.import, s, path, "own")
+  lu.assertStrContains(e.hint, "another session")
   lu.assertEquals(s:sessions()[1].records, 0)
 end
 

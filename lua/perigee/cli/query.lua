@@ -87,7 +87,7 @@ end
 local function import(path, options)
   local opened <close> = store.open(path)
   local name = options.session or "import-" .. core.utc():gsub("%D", "")
-  local added, known = opened:import(options.import, (opened:session(name, "import")))
+  local added, known = opened:import(options.import, name)
   common.out(("%d records into session %s%s"):format(added, name,
     known > 0 and (", %d were there already"):format(known) or ""))
 end

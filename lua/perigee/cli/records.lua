@@ -32,13 +32,19 @@ end
 -- @raise "not_found", "syntax" with file and line
 function records.read(name, options, body)
   if files.is_file(name) then return body(lines_of(name)) end
-  local path = store.path(options.db)
-  local file = name:find("/", 1, true) or name:match("%.jsonl?$")
-  if file or not files.is_file(path) then
+  local path, file = store.path(options.db), records.looks_like_path(name) or name:match "%.jsonl?$"
+  if not files.is_file(path) then
     files.find(name, { "." }, not file and "and no results store in " .. path or nil)
   end
   local opened <close> = store.open(path, { readonly = true })
+  if file and not opened:about(name) then files.find(name, { "." }) end
   return body(opened:records(opened:find_session(name)))
+end
+
+--- Whether a name is of a file or a task rather than of a session: those of evaluations are
+-- "NAME TASK #NUMBER".
+function records.looks_like_path(name)
+  return name:find("/", 1, true) ~= nil and not name:find(" ", 1, true)
 end
 
 --- Read several, one behind the other.

@@ -2,11 +2,14 @@
 -- @module perigee.cli.reports
 
 local core = require "perigee.core"
+local catalogue = require "perigee.catalogue"
 local columns = require "perigee.columns"
 local common = require "perigee.cli.common"
 local knobs = require "perigee.knobs"
 local params = require "perigee.params"
+local records = require "perigee.cli.records"
 local standings = require "perigee.standings"
+local suggest = require "perigee.suggest"
 local units = require "perigee.units"
 
 local reports = {}
@@ -34,12 +37,33 @@ local function nothing(opened)
   common.out("nothing that passed has a cost in " .. opened.path)
 end
 
+-- Refuse a task that neither the store nor the catalogue has: its report would be empty.
+local function check_task(opened, name)
+  if not name then return end
+  local names, seen = {}, {}
+  for row in opened.db:rows "SELECT DISTINCT task FROM records" do
+    names[#names + 1], seen[row.task] = row.task, true
+  end
+  if seen[name] then return end
+  for _, task in ipairs(catalogue.all()) do
+    names[#names + 1], seen[task.name] = not seen[task.name] and task.name or nil, true
+  end
+  if seen[name] then return end
+  core.error("not_found", ("unknown task '%s'"):format(name), suggest.hint(name, names, "tasks"))
+end
+
 -- ---- the reports ----
+
+-- What a record comes from.
+local function by(row)
+  return row.imported and "import" or row.kind or ""
+end
 
 local RUN = {}
 
 function RUN.best(opened, words, options)
   expect(words, "best", 0, 1)
+  check_task(opened, words[1])
   local boards, rows = standings.boards(opened, { task = words[1], limit = 1 }), {}
   if options.json then return json_lines(boards) end
   if #boards == 0 then return nothing(opened) end
@@ -55,6 +79,7 @@ end
 
 function RUN.leaderboard(opened, words, options)
   expect(words, "leaderboard", 1, 1)
+  check_task(opened, words[1])
   local boards = standings.boards(opened, { task = words[1], limit = options.limit })
   if options.json then return json_lines(boards) end
   if #boards == 0 then return nothing(opened) end
@@ -62,18 +87,28 @@ function RUN.leaderboard(opened, words, options)
     local rows = {}
     for k, row in ipairs(board.rows) do
       rows[k] = { tostring(row.rank), row.name, cost_text(row.cost, board.unit),
-        units.ratio(row.over_best), tostring(row.attempt), row.at, knobs.text(row.knobs or {}) }
+        units.ratio(row.over_best), tostring(row.attempt), by(row), row.at,
+        knobs.text(row.knobs or {}) }
     end
     if i > 1 then common.out("") end
     common.out(("%s, %s on %s: %d kernel%s"):format(board.task, params.text(board.params),
       board.device, board.count, board.count == 1 and "" or "s"))
     common.out(columns.text({ { title = "rank", right = true }, { title = "kernel" },
       { title = "cost", right = true }, { title = "over best", right = true },
-      { title = "record", right = true }, { title = "at" }, { title = "knobs" } }, rows))
+      { title = "record", right = true }, { title = "by" }, { title = "at" },
+      { title = "knobs" } }, rows))
   end
 end
 
 local WORDS = { fallback = "FALLBACK", lost = "LOST TECHNIQUES" }
+
+-- "at n = 1 only; FALLBACK"
+local function note_of(row)
+  local parts = {}
+  if row.set then parts[1] = ("at %s only"):format(params.text(row.set)) end
+  parts[#parts + 1] = WORDS[row.status] or row.reason
+  return table.concat(parts, "; ")
+end
 
 function RUN.history(opened, words, options)
   expect(words, "history", 0, 1)
@@ -81,14 +116,17 @@ function RUN.history(opened, words, options)
   for _, one in ipairs(opened:sessions()) do
     if one.name == words[1] then session, task = one.id, nil end
   end
-  if task and not task:find("/", 1, true) then opened:find_session(task) end -- says the nearest
+  if task and not records.looks_like_path(task) then
+    opened:find_session(task) -- says the nearest
+  end
+  check_task(opened, task)
   local list, total = standings.history(opened, { session = session, task = task,
     limit = options.limit })
   if options.json then return json_lines(list) end
   local rows = {}
   for i, row in ipairs(list) do
     rows[i] = { tostring(row.attempt), row.at, row.task, row.name, row.kind, row.verdict,
-      cost_text(row.cost, row.unit), WORDS[row.status] or row.reason or "" }
+      cost_text(row.cost, row.unit), note_of(row) }
   end
   common.out(columns.text({ { title = "record", right = true }, { title = "at" },
     { title = "task" }, { title = "kernel" }, { title = "by" }, { title = "verdict" },

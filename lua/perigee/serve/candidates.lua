@@ -13,6 +13,7 @@ local judge = require "perigee.judge"
 local outcome = require "perigee.serve.outcome"
 local params = require "perigee.params"
 local profile = require "perigee.profile"
+local protocol = require "perigee.serve.protocol"
 local records = require "perigee.serve.records"
 local repro = require "perigee.repro"
 local sources = require "perigee.sources"
@@ -27,6 +28,8 @@ local tools = {}
 
 local CHECK_S, TIME_S, SUBMIT_S = 0.05, 0.3, 1.0 -- seconds of timing for each arm
 local LINES = 8
+local BEST_MOST = 3 -- of a board are tried until one can be run
+local DETAIL_MOST = 4000 -- bytes of each text of a record
 local EXTENSION = { cuda = "cu", rust = "rs", triton = "py", ptx = "ptx" }
 
 -- ---- what was sent ----
@@ -41,9 +44,9 @@ local function bundle_of(given, request)
   end
   local bundle = {}
   for _, name in ipairs(params.names(given.files)) do
-    if not name:match "^[%w_][%w_./+-]*$" or #name > 100 then
+    if not name:match "^[%w_][%w_./+-]*$" or #name > 100 or ("/" .. name .. "/"):find "/%.%.?/" then
       core.error("invalid", ("files: '%s' is no name of a file"):format(name),
-        "letters, digits, '_', '-', '.', and '/' for folders")
+        "letters, digits, '_', '-', '.', and '/' for folders, none of them '.' or '..'")
     end
     bundle[#bundle + 1] = { name = name, text = given.files[name] }
   end
@@ -63,8 +66,12 @@ end
 
 -- The candidate, written into the folder of the call, and the attempt that it is, if any. Its files
 -- have no other neighbours.
-local function written(given, request)
+local function written(given, task, request)
   check_sent(given)
+  if given.name and suggest.has(task:impl_names(), given.name) then
+    core.error("invalid", ("name: '%s' is an implementation that comes with %s"):format(given.name,
+      task.name), "call the candidate something else")
+  end
   local bundle, whole = bundle_of(given, request)
   local folder = files.join(request.folder, "candidate")
   local first, single = sources.write(bundle, folder), #bundle == 1
@@ -94,7 +101,7 @@ local function read(given, request)
   local how = { set = whole_numbers(given.set) or {} }
   local p = task:resolve { purpose = "check", set = how.set }
   params.check_effect(task.params, how.set, { p }, task.name)
-  local one, whole = written(given, request)
+  local one, whole = written(given, task, request)
   how.knobs = whole_numbers(given.knobs or whole and whole.knobs)
   impl.check_choice({ one }, how.knobs or {})
   return task, one, how
@@ -202,11 +209,22 @@ local function answer_for(one, tool, request, others)
   return answer, outcome.lines(one.rec, answer)
 end
 
-local function finish(answer, lines, given, rec)
+-- A record whose long texts are cut.
+local function brief(value)
+  if type(value) == "string" then return outcome.cut(value, DETAIL_MOST) or value end
+  if type(value) ~= "table" then return value end
+  local copy = setmetatable({}, getmetatable(value))
+  for name, item in pairs(value) do copy[name] = brief(item) end
+  return copy
+end
+
+-- The whole record goes into one part of the answer: the words, in versions that know no other.
+local function finish(answer, lines, given, rec, request)
   if answer.warning then lines[#lines + 1] = answer.warning end
-  if given.detail then
-    answer.detail = rec
-    lines[#lines + 1] = core.json_encode(rec)
+  if given.detail and protocol.has_structure(request.version) then
+    answer.detail = brief(rec)
+  elseif given.detail then
+    lines[#lines + 1] = core.json_encode(brief(rec))
   end
   return answer, table.concat(lines, "\n")
 end
@@ -227,6 +245,7 @@ function tools.compile(given, request, progress)
     rec.verdict), rec.reason, answer.log, rec.hint }
   if compiles then lines = { lines[1], answer.log } end
   for _, line in ipairs(outcome.kernel_lines(answer.kernels)) do lines[#lines + 1] = line end
+  if compiles and session.sim then lines[#lines + 1] = "registers are known on a GPU only" end
   for _, finding in ipairs(answer.findings) do
     lines[#lines + 1] = ("%s: %s"):format(finding.severity or "note", finding.text)
   end
@@ -245,26 +264,45 @@ function tools.check(given, request, progress)
   local task, one, how = read(given, request)
   local result = check(task, one, how, request, progress)
   local answer, lines = answer_for(result, "check", request)
-  return finish(answer, lines, given, result.rec)
+  return finish(answer, lines, given, result.rec, request)
 end
 
 -- ---- time and submit ----
 
--- The best that the store knows, unless it is the candidate itself or one of the others.
-local function best_so_far(task, one, p, spec, gpu, request, others)
-  if not files.is_file(request.options.db) then return nil end
-  local from <close> = store.open(request.options.db, { readonly = true })
-  local row = standings.best(from, task.name, p, { device = spec, gpu = gpu })
-  if not row then return nil end
-  local whole = from:record(row.attempt)
+-- Whether a record is of the candidate itself, or of one that is compared with it anyway.
+local function is_there(whole, one, others)
   for _, other in ipairs(others) do
-    if whole.kind ~= "check" and other.name == whole.impl then return nil end
+    if whole.kind ~= "check" and other.name == whole.impl then return true end
   end
   local text = one.path and files.is_file(one.path) and files.read(one.path)
-  if text and core.sha256(text) == whole.source_sha then return nil end
+  return text and core.sha256(text) == whole.source_sha or false
+end
+
+-- What a record ran, to be run again.
+local function restored(task, whole, name, request)
   local folder = files.join(request.folder, "best")
+  sources.empty(folder)
   local best = repro.restore(task, whole, repro.bundle(whole, request.options.db), folder, {})
-  return setmetatable({ name = "best (" .. whole.impl .. ")" }, { __index = best })
+  return setmetatable({ name = name }, { __index = best })
+end
+
+-- The best that the store knows and that can still be run, unless it is the candidate itself or one
+-- of the others; and rows of those that were better by their records but cannot be run.
+local function best_so_far(task, one, p, spec, gpu, request, others)
+  local lost = {}
+  if not files.is_file(request.options.db) then return nil, lost end
+  local from <close> = store.open(request.options.db, { readonly = true })
+  for _, row in ipairs(standings.best(from, task.name, p, { device = spec, gpu = gpu },
+    BEST_MOST)) do
+    local whole = from:record(row.attempt)
+    if is_there(whole, one, others) then return nil, lost end
+    local name = ("best (%s)"):format(whole.impl)
+    local ok, best = errors.catch("internal", restored, task, whole, name, request)
+    if ok then return best, lost end
+    lost[#lost + 1] = { name = name, verdict = "environment",
+      reason = ("attempt %d cannot be run again: %s"):format(row.attempt, best.message) }
+  end
+  return nil, lost
 end
 
 -- Naive, or the first implementation where none has that name; expert and `against`, which a
@@ -292,10 +330,13 @@ local function all_rivals(session, task, one, how, request)
   local p = task:resolve { purpose = session.purpose, set = how.set }
   local list = rivals_of(session, task, p, request.options.against)
   local gpu = not session.sim and session:device().name or nil
-  local ok, best = errors.catch("internal", best_so_far, task, one, p, session.spec, gpu, request,
-    list)
-  if ok and best then table.insert(list, math.min(2, #list + 1), best) end
-  return list
+  local ok, best, lost = errors.catch("internal", best_so_far, task, one, p, session.spec, gpu,
+    request, list)
+  if not ok then -- the store cannot be read
+    return list, { { name = "best", verdict = "environment", reason = best.message } }
+  end
+  if best then table.insert(list, math.min(2, #list + 1), best) end
+  return list, lost
 end
 
 -- What the check found out stays with the record that has the time.
@@ -313,7 +354,7 @@ local function merge(timed, checked)
 end
 
 local function rival_row(own, other)
-  local row = { name = other.rec.impl, verdict = other.rec.verdict }
+  local row = { name = other.rec.impl, verdict = other.rec.verdict, reason = other.rec.reason }
   row.cost = outcome.cost(other.rec)
   if row.cost then
     row.cost_text = records.cost_text(outcome.cost(other.rec))
@@ -335,12 +376,22 @@ local function add_cost(answer, own)
   answer.bandwidth_gb_s, answer.compute_gflop_s = rates.bandwidth, rates.compute
 end
 
+-- How many instructions a candidate takes beside another's.
+local function cost_words(speedup)
+  if speedup == 1 then return "as cheap as" end
+  if speedup > 1 then return units.ratio(speedup) .. " cheaper than" end
+  return units.ratio(1 / speedup) .. " as costly as"
+end
+
 local function rival_line(row, unit)
-  if not row.cost then return ("beside %s: %s"):format(row.name, row.verdict) end
+  if not row.cost then
+    return ("beside %s: %s"):format(row.name, row.reason or row.verdict)
+  end
   if not row.speedup then return ("beside %s: %s"):format(row.name, row.cost_text) end
-  local text = ("%s as fast as %s (%s)"):format(units.ratio(row.speedup), row.name, row.cost_text)
-  if unit ~= "us" then return (text:gsub("as fast as", "cheaper than")) end
-  return ("%s, 95%% interval %.3f .. %.3f"):format(text, row.ci95[1], row.ci95[2])
+  local text = ("%s (%s)"):format(row.name, row.cost_text)
+  if unit ~= "us" then return ("%s %s"):format(cost_words(row.speedup), text) end
+  return ("%s as fast as %s, 95%% interval %.3f .. %.3f"):format(units.ratio(row.speedup), text,
+    row.ci95[1], row.ci95[2])
 end
 
 local function cost_lines(lines, answer)
@@ -358,10 +409,11 @@ end
 -- Check, then measure beside the others.
 local function measured(given, request, progress, tool, seconds)
   local task, one, how = read(given, request)
-  local own, others = check(task, one, how, request, progress), {}
+  local own, others, lost = check(task, one, how, request, progress), {}, {}
   if own.rec.verdict == "passed" then
     local session = session_on(counting(spec_of(request)), request, progress, seconds)
-    local list = all_rivals(session, task, one, how, request)
+    local list
+    list, lost = all_rivals(session, task, one, how, request)
     list[#list + 1] = one
     others = trial.beside(session, task, list, how)
     own = merge(table.remove(others), own)
@@ -373,6 +425,7 @@ local function measured(given, request, progress, tool, seconds)
     own.rec.rivals[i] = rival_row(own, other)
     if other.rec.kind ~= "check" then known[#known + 1] = other end -- the best is there already
   end
+  table.move(lost, 1, #lost, #own.rec.rivals + 1, own.rec.rivals)
   if tool == "submit" then own.rec.submitted = true end
   local answer, lines = answer_for(own, tool, request, known)
   add_cost(answer, own)
@@ -382,18 +435,17 @@ end
 
 function tools.time(given, request, progress)
   local answer, lines, rec = measured(given, request, progress, "time", given.seconds or TIME_S)
-  return finish(answer, lines, given, rec)
+  return finish(answer, lines, given, rec, request)
 end
 
 -- Its place among all that the store knows of this task, size and machine.
 local function place(rec, number, request)
   local from <close> = store.open(request.options.db, { readonly = true })
-  local _, board = standings.best(from, rec.task, rec.params, rec)
-  for _, row in ipairs(board and standings.boards(from, { task = rec.task, limit = 1000,
-    device = board.device, set = rec.params })[1].rows or {}) do
-    if row.attempt == number then return row.rank, board.count end
+  local rows, count = standings.best(from, rec.task, rec.params, rec)
+  for _, row in ipairs(rows) do
+    if row.attempt == number then return row.rank, count end
     if row.name == rec.impl and row.source_sha == rec.source_sha then
-      return row.rank, board.count -- an earlier attempt of the same kernel was faster by chance
+      return row.rank, count -- an earlier attempt of the same kernel was faster by chance
     end
   end
   return nil
@@ -409,7 +461,7 @@ function tools.submit(given, request, progress)
   if answer.rank then
     lines[#lines] = ("%s: place %d of %d"):format(lines[#lines], answer.rank, answer.of)
   end
-  return finish(answer, lines, given, rec)
+  return finish(answer, lines, given, rec, request)
 end
 
 -- ---- profile ----

@@ -5,6 +5,7 @@ local core = require "perigee.core"
 local comparison = require "perigee.comparison"
 local explain = require "perigee.explain"
 local facts = require "perigee.facts"
+local params = require "perigee.params"
 local units = require "perigee.units"
 
 local outcome = {}
@@ -12,10 +13,12 @@ local outcome = {}
 local LOG_MOST = 4000 -- bytes of a compiler's log
 local REPORTS_MOST = 4
 
-local function cut(text, most)
+--- A text, the end of a long one cut off; nil for none.
+function outcome.cut(text, most)
   if not text or not text:find "%S" then return nil end
   if #text <= most then return text end
-  return ("%s\n... %d bytes more"):format(text:sub(1, most), #text - most)
+  return ("%s\n... %d bytes more"):format(text:sub(1, utf8.offset(text, 0, most + 1) - 1),
+    #text - most)
 end
 
 local function some(list)
@@ -52,7 +55,7 @@ function outcome.messages(rec)
 end
 
 function outcome.log(rec)
-  return cut(rec.compile_log, LOG_MOST)
+  return outcome.cut(rec.compile_log, LOG_MOST)
 end
 
 --- Registers and memory of the kernels.
@@ -60,7 +63,7 @@ function outcome.kernels(rec)
   local list = core.json_array {}
   for i, kernel in ipairs(rec.kernels or {}) do
     list[i] = { name = kernel.name, registers = kernel.registers, max_threads = kernel.max_threads,
-      shared_bytes = kernel.shared_bytes, spill_bytes = kernel.local_bytes }
+      shared_bytes = kernel.shared_bytes, local_bytes = kernel.local_bytes }
   end
   return list
 end
@@ -124,7 +127,7 @@ end
 function outcome.of(rec, number)
   local passed = rec.verdict == "passed"
   return {
-    attempt = number, task = rec.task, verdict = rec.verdict, passed = passed,
+    attempt = number, task = rec.task, verdict = rec.verdict, passed = passed, set = rec.set,
     reason = rec.reason, hint = rec.hint ~= "" and rec.hint or nil,
     failing = not passed and failing_of(rec) or nil,
     reports = some(reports_of(rec)), findings = some(outcome.findings(rec)),
@@ -132,6 +135,11 @@ function outcome.of(rec, number)
     checks = passed and checks_of(rec) or nil, kernels = outcome.kernels(rec),
     device = rec.device, gpu = rec.gpu,
   }
+end
+
+--- What a record is of, when that is not the task as it stands: "at n = 1 only".
+function outcome.only_at(set)
+  return ("at %s only"):format(params.text(set))
 end
 
 --- Kernels in a line each.
@@ -143,8 +151,8 @@ function outcome.kernel_lines(kernels)
     if (kernel.shared_bytes or 0) > 0 then
       parts[#parts + 1] = units.bytes(kernel.shared_bytes) .. " shared"
     end
-    if (kernel.spill_bytes or 0) > 0 then
-      parts[#parts + 1] = units.bytes(kernel.spill_bytes) .. " local memory a thread (spills)"
+    if (kernel.local_bytes or 0) > 0 then
+      parts[#parts + 1] = units.bytes(kernel.local_bytes) .. " local memory a thread"
     end
     lines[i] = table.concat(parts, ", ")
   end
@@ -173,6 +181,7 @@ function outcome.lines(rec, answer)
   if answer.passed then
     lines[#lines + 1] = ("%d cases on %s"):format(rec.cases or 0,
       table.concat(rec.checked_by or {}, ", "))
+    if rec.set then lines[#lines] = ("%s, %s"):format(lines[#lines], outcome.only_at(rec.set)) end
     for _, line in ipairs(answer.checks) do lines[#lines + 1] = line end
   end
   for _, line in ipairs(outcome.kernel_lines(answer.kernels)) do lines[#lines + 1] = line end

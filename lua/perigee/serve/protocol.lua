@@ -182,6 +182,11 @@ function protocol.has_batches(version)
   return version == "2025-03-26"
 end
 
+--- Whether an answer of a tool has structuredContent beside its words: versions are dates.
+function protocol.has_structure(version)
+  return version >= "2025-06-18"
+end
+
 --- Where a client wants to hear of progress: a string or an integer; nil when it does not.
 function protocol.progress_token(message)
   local meta = message.params._meta

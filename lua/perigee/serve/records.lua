@@ -6,6 +6,7 @@ local comparison = require "perigee.comparison"
 local facts = require "perigee.facts"
 local files = require "perigee.files"
 local linediff = require "perigee.linediff"
+local outcome = require "perigee.serve.outcome"
 local params = require "perigee.params"
 local standings = require "perigee.standings"
 local store = require "perigee.store"
@@ -174,6 +175,7 @@ local WORDS = { fallback = "FALLBACK: right, but nearer to naive than to the bes
 
 local function history_line(row)
   local parts = { ("%d  %s  %s  %s"):format(row.attempt, row.task, row.name or "?", row.verdict) }
+  if row.set then parts[#parts + 1] = outcome.only_at(row.set) end
   if row.cost then parts[#parts + 1] = tools.cost_text(row.cost, row.unit) end
   if row.reason then parts[#parts + 1] = row.reason end
   if WORDS[row.status] then parts[#parts + 1] = WORDS[row.status] end
@@ -187,16 +189,26 @@ local function session_id(from, name)
   return nil
 end
 
-function tools.history(given, request)
+--- Attempts of this session, or of all.
+-- @tparam table request
+-- @tparam table how {all, task, limit}
+-- @treturn table rows as perigee.standings gives them, and how many there are in all
+function tools.own(request, how)
   local from <close> = opened(request)
-  local session = from and not given.all and session_id(from, request.options.session)
-  local rows, total = core.json_array {}, 0
-  if from and (given.all or session) then
-    rows, total = standings.history(from, { session = session or nil, task = given.task,
-      candidates = true, limit = given.limit or LIMIT })
-  end
+  local session = from and not how.all and session_id(from, request.options.session)
+  if not from or not (how.all or session) then return core.json_array {}, 0 end
+  return standings.history(from, { session = session or nil, task = how.task, candidates = true,
+    limit = how.limit or LIMIT })
+end
+
+function tools.history(given, request)
+  local rows, total = tools.own(request, given)
   local lines = {}
-  for i, row in ipairs(rows) do lines[i] = history_line(row) end
+  for i, row in ipairs(rows) do
+    local own = row.session == request.options.session or request.options.share
+    row.reason = own and row.reason or nil -- it quotes the source
+    lines[i] = history_line(row)
+  end
   lines[#lines + 1] = ("%d of %d attempts"):format(#rows, total)
   return { session = request.options.session, total = total, attempts = rows },
     table.concat(lines, "\n")
@@ -211,7 +223,8 @@ function tools.leaderboard(given, request)
     lines[#lines + 1] = ("%s on %s, %d kernels"):format(params.text(board.params), board.device,
       board.count)
     for _, row in ipairs(board.rows) do
-      lines[#lines + 1] = ("  %d. %s  %s  %s of the best  attempt %d"):format(row.rank, row.name,
+      lines[#lines + 1] = ("  %d. %s (%s)  %s  %s of the best  attempt %d"):format(row.rank,
+        row.name, row.imported and "imported" or row.kind or "?",
         tools.cost_text(row.cost, board.unit), units.ratio(row.over_best), row.attempt)
     end
   end

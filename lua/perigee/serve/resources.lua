@@ -8,10 +8,21 @@ local records = require "perigee.serve.records"
 
 local resources = {}
 
-local PAGE = 100
+local PAGE, ATTEMPTS = 100, 20
 
---- A page of the tasks.
-function resources.list(params)
+-- The newest attempts of the session, the newest first.
+local function add_attempts(page, request)
+  local rows = records.own(request, { limit = ATTEMPTS })
+  for i = #rows, 1, -1 do
+    local row = rows[i]
+    page[#page + 1] = { uri = ("perigee://attempts/%d"):format(row.attempt), name = ("%d, %s")
+      :format(row.attempt, row.name or "?"), description = ("%s: %s"):format(row.task, row.verdict),
+      mimeType = "application/json" }
+  end
+end
+
+--- A page of the tasks; behind the last of them the newest attempts.
+function resources.list(params, request)
   local tasks, page = catalogue.all(), core.json_array {}
   local from = params.cursor and math.tointeger(tonumber(params.cursor)) or 0
   for i = from + 1, math.min(#tasks, from + PAGE) do
@@ -20,6 +31,7 @@ function resources.list(params)
       description = task:summary(), mimeType = "text/plain" }
   end
   local after = from + #page
+  if after >= #tasks then add_attempts(page, request) end
   return { resources = page, nextCursor = after < #tasks and tostring(after) or nil }
 end
 

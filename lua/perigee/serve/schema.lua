@@ -1,7 +1,7 @@
 --- JSON Schema, as much of it as the tools' arguments need: type, enum, properties, required,
 -- additionalProperties (false or a schema), items, minimum, maximum, minLength, maxLength,
--- maxItems, maxProperties, and a Lua pattern as x-pattern. Mistakes are told with the place and
--- the nearest name.
+-- maxItems, maxProperties; a pattern as x-pattern in Lua and x-form in words; x-why: what to say of
+-- names that are none on purpose. Mistakes are told with the place and how to mend them.
 -- @module perigee.serve.schema
 
 local core = require "perigee.core"
@@ -32,33 +32,37 @@ local function check_type(value, one, path)
   for _, name in ipairs(wanted) do
     if fits(value, name) then return nil end
   end
-  return ("%s: expected %s, got %s"):format(path, table.concat(wanted, " or "), type_of(value))
+  return ("%s: expected %s, got %s"):format(path, table.concat(wanted, " or "), type_of(value)),
+    one.description
 end
 
 local function check_enum(value, one, path)
   for _, choice in ipairs(one.enum) do
     if choice == value then return nil end
   end
+  local near = type(value) == "string" and suggest.nearest(value, one.enum)
   return ("%s: expected one of %s"):format(path, table.concat(one.enum, ", ")),
-    type(value) == "string" and suggest.hint(value, one.enum, "choices") or nil
+    near and ("did you mean '%s'?"):format(near) or one.description
 end
 
 local function check_number(value, one, path)
   if one.minimum and value < one.minimum or one.maximum and value > one.maximum then
     return ("%s: %s lies outside %s .. %s"):format(path, value, one.minimum or "",
-      one.maximum or "")
+      one.maximum or ""), one.description
   end
   return nil
 end
 
 local function check_string(value, one, path)
   local length = utf8.len(value) or #value
-  if length < (one.minLength or 0) then return path .. ": must not be empty" end
+  if length < (one.minLength or 0) then return path .. ": must not be empty", one.description end
   if one.maxLength and length > one.maxLength then
-    return ("%s: %d characters, at most %d are taken"):format(path, length, one.maxLength)
+    return ("%s: %d characters, at most %d are taken"):format(path, length, one.maxLength),
+      one.description
   end
   if one["x-pattern"] and not value:match(one["x-pattern"]) then
-    return ("%s: %q has not the form of %s"):format(path, value, one.description or "such a text")
+    return ("%s: '%s' is not %s"):format(path, value, one["x-form"]),
+      ("for example '%s'"):format(one.examples[1])
   end
   return nil
 end
@@ -73,13 +77,14 @@ end
 local function check_object(value, one, path)
   local properties, names = one.properties or {}, names_of(value)
   if #names > (one.maxProperties or math.maxinteger) then
-    return ("%s: at most %d names"):format(path, one.maxProperties)
+    return ("%s: %d names, at most %d are taken"):format(path, #names, one.maxProperties),
+      one.description
   end
   for _, name in ipairs(names) do
     local inner = properties[name] or one.additionalProperties
     if inner == false then
       return ("%s: unknown name '%s'"):format(path, name),
-        suggest.hint(name, names_of(properties), "names")
+        (one["x-why"] or {})[name] or suggest.hint(name, names_of(properties), "names")
     end
     if type(inner) == "table" then
       local problem, hint = check(value[name], inner, ("%s.%s"):format(path, name))
@@ -98,7 +103,8 @@ end
 
 local function check_array(value, one, path)
   if #value > (one.maxItems or math.maxinteger) then
-    return ("%s: at most %d items"):format(path, one.maxItems)
+    return ("%s: %d items, at most %d are taken"):format(path, #value, one.maxItems),
+      one.description
   end
   for i, item in ipairs(value) do
     local problem, hint = check(item, one.items or {}, ("%s[%d]"):format(path, i - 1))
@@ -112,13 +118,26 @@ local CHECKS = { integer = check_number, number = check_number, string = check_s
 
 function check(value, one, path)
   if one.type then
-    local problem = check_type(value, one, path)
-    if problem then return problem end
+    local problem, hint = check_type(value, one, path)
+    if problem then return problem, hint end
   end
   if one.enum then return check_enum(value, one, path) end
   local of_type = CHECKS[type_of(value)]
   if of_type then return of_type(value, one, path) end
   return nil
+end
+
+--- A decoded value in which integers of this schema are integers: JSON has one kind of number, and
+-- 3.0 is 3. It is changed in place.
+-- @param value one that the schema fits
+function schema.settle(value, one)
+  if one.type == "integer" then return math.tointeger(value) or value end
+  if type_of(value) == "object" then
+    for name, inner in pairs(one.properties or {}) do
+      if value[name] ~= nil then value[name] = schema.settle(value[name], inner) end
+    end
+  end
+  return value
 end
 
 --- Check a decoded value.

@@ -149,7 +149,7 @@ METHODS["tools/call"] = function(self, message)
   if arguments == nil or arguments == core.null then arguments = {} end
   local problem, hint = schema.check(arguments, tool.inputSchema)
   if problem then return self:succeed(message, tool_error(problem, hint)) end
-  message.params.arguments = arguments
+  message.params.arguments = schema.settle(arguments, tool.inputSchema)
   self:work(message, tool.lane)
 end
 

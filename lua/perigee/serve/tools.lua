@@ -20,9 +20,11 @@ local function text(description, more)
   return one
 end
 
+local EXACT = 1 << 53 -- no integer of JSON beyond is sure to arrive as it was sent
+
 local function whole(description, minimum, maximum, default)
-  return { type = "integer", description = description, minimum = minimum, maximum = maximum,
-    default = default }
+  return { type = "integer", description = description, minimum = minimum,
+    maximum = maximum or EXACT, default = default }
 end
 
 local function array_of(items, description)
@@ -45,8 +47,12 @@ local SET = { type = "object", maxProperties = 32, additionalProperties = SCALAR
   description = "parameters of the task by name; the default is what the task itself checks and "
     .. "times", examples = list { n = 1000000 } }
 
-local function named(name, description) return text(description, { maxLength = 60,
-  ["x-pattern"] = "^[%w][%w_.+-]*$", examples = list(name) }) end
+local function named(name, description)
+  return text(description, { maxLength = 60, pattern = "^[A-Za-z0-9][A-Za-z0-9_.+-]*$",
+    ["x-pattern"] = "^[%w][%w_.+-]*$", examples = list(name),
+    ["x-form"] = "a name of letters, digits, '_', '.', '+', '-', of which a letter or digit is the "
+      .. "first" })
+end
 
 -- What every tool takes that runs a candidate.
 local function candidate(more)
@@ -64,11 +70,19 @@ local function candidate(more)
     set = SET,
     knobs = { type = "object", maxProperties = 32, additionalProperties = SCALAR,
       description = "values of knobs that plan.lua declares" },
-    name = named("tiled-2", "what to call this attempt in tables"),
+    name = named("tiled-2", "what to call this attempt in tables; not as an implementation of the "
+      .. "task is called"),
   }
   for name, value in pairs(more or {}) do properties[name] = value end
   local one = object(properties, { "task" })
   one.additionalProperties = false
+  return one
+end
+
+-- What is final is so at the task's own sizes: one that is right at n = 1 alone is not right.
+local function final(one)
+  one.properties.set = nil
+  one["x-why"] = { set = "a submission is judged at the task's own sizes; check and time take set" }
   return one
 end
 
@@ -81,8 +95,10 @@ local function arguments(properties, required)
   return one
 end
 
-local KERNEL = object({ name = STRING, registers = INTEGER, shared_bytes = INTEGER,
-  spill_bytes = INTEGER, max_threads = INTEGER }, { "name" })
+local KERNEL = object({ name = STRING, registers = text("a thread; known on a GPU only",
+  { type = "integer" }), shared_bytes = INTEGER, max_threads = INTEGER,
+  local_bytes = text("of each thread: arrays that are indexed at run time, and spilled registers",
+    { type = "integer" }) }, { "name" })
 local NOTE = object({ severity = STRING, text = STRING, where = STRING }, { "text" })
 local MESSAGE = object({ severity = STRING, line = INTEGER, file = STRING, text = STRING },
   { "severity", "text" })
@@ -95,7 +111,8 @@ local function outcome(more)
   local properties = {
     attempt = whole("its number in the store: for diff, history, and to send it again"),
     task = STRING, verdict = text("passed, or what went wrong"), passed = BOOLEAN,
-    reason = STRING, hint = STRING,
+    set = text("parameters of the task that are not as the task itself has them",
+      { type = "object" }), reason = STRING, hint = STRING,
     failing = object({ case = STRING, pattern = STRING, failed = INTEGER, tried = INTEGER,
       buffer = STRING, elements = array_of(ELEMENT) }, {},
       "where it failed: the case, what failing cases have in common, the first wrong elements"),
@@ -103,13 +120,15 @@ local function outcome(more)
     log = text("what the compiler said, its end cut off"),
     cases = whole("cases that were run"), checks = LINES, findings = array_of(NOTE),
     kernels = array_of(KERNEL), device = STRING, gpu = STRING, warning = STRING,
-    detail = { type = "object", description = "the whole record, when detail was asked for" },
+    detail = text("the whole record, long texts cut off, when detail was asked for",
+      { type = "object" }),
   }
   for name, value in pairs(more or {}) do properties[name] = value end
   return object(properties, { "task", "verdict", "passed", "device" })
 end
 
-local RIVAL = object({ name = STRING, verdict = STRING, cost = NUMBER, cost_text = STRING,
+local RIVAL = object({ name = STRING, verdict = STRING, reason = STRING, cost = NUMBER,
+  cost_text = STRING,
   speedup = NUMBER, ci95 = array_of(NUMBER) }, { "name", "verdict" },
   "speedup: how many times faster than this the candidate is")
 
@@ -132,7 +151,8 @@ local COUNTERS = array_of(object({ name = STRING, value = STRING, suggests = STR
 local LIMIT = whole("how many at most", 1, 100, 20)
 local ROW = object({ attempt = INTEGER, at = STRING, task = STRING, name = STRING, kind = STRING,
   verdict = STRING, cost = NUMBER, unit = STRING, reason = STRING, status = STRING,
-  params = { type = "object" }, device = STRING }, { "attempt", "verdict" })
+  params = { type = "object" }, set = { type = "object" }, device = STRING, session = STRING },
+  { "attempt", "verdict" })
 
 -- ---- the tools, in the order in which they are listed ----
 
@@ -182,9 +202,9 @@ tools.LIST = {
     name = "compile", title = "Compile a candidate", lane = "bench",
     module = "perigee.serve.candidates",
     description = "Compiles and loads a candidate without running it: errors and warnings with "
-      .. "line numbers, registers, shared memory, spills, what its PTX says of it. Nothing is "
-      .. "recorded. Candidates run in a confined process; files of this machine cannot be "
-      .. "included.",
+      .. "line numbers, registers (on a GPU), shared and local memory, what its PTX says of it. "
+      .. "Nothing is recorded. Candidates run in a confined process; files of this machine cannot "
+      .. "be included.",
     inputSchema = candidate(),
     outputSchema = object({ task = STRING, compiles = BOOLEAN, verdict = STRING, reason = STRING,
       hint = STRING, messages = array_of(MESSAGE), log = STRING, kernels = array_of(KERNEL),
@@ -247,10 +267,10 @@ tools.LIST = {
   {
     name = "submit", title = "Submit a candidate", lane = "bench",
     module = "perigee.serve.candidates",
-    description = "Hands in the final candidate: checked and timed with fresh inputs and more "
-      .. "samples, recorded as final, with its place among all submissions. One that fails is "
-      .. "recorded, too.",
-    inputSchema = candidate { detail = DETAIL },
+    description = "Hands in the final candidate: checked and timed at the task's own sizes, with "
+      .. "fresh inputs and more samples, recorded as final, with its place among all that is "
+      .. "known. One that fails is recorded, too.",
+    inputSchema = final(candidate { detail = DETAIL }),
     outputSchema = timed { recorded = BOOLEAN, rank = INTEGER, of = INTEGER },
     annotations = adds(), example = { task = "vector/saxpy", source = SAXPY },
   },
@@ -273,8 +293,9 @@ tools.LIST = {
     inputSchema = arguments({ task = TASK, set = SET, limit = LIMIT }, { "task" }),
     outputSchema = object({ task = STRING, boards = array_of(object({ params = { type = "object" },
       device = STRING, unit = STRING, rows = array_of(object({ rank = INTEGER, name = STRING,
-        attempt = INTEGER, cost = NUMBER, over_best = NUMBER, at = STRING },
-        { "rank", "name", "cost" })) }, { "device", "unit", "rows" })) }, { "task", "boards" }),
+        attempt = INTEGER, kind = STRING, imported = BOOLEAN, cost = NUMBER, over_best = NUMBER,
+        at = STRING }, { "rank", "name", "cost" })) }, { "device", "unit", "rows" })) },
+      { "task", "boards" }),
     annotations = READ,
   },
 }
