@@ -1,21 +1,36 @@
---- Prints a table of tasks as Markdown: times of the plain and of the best implementation, their
--- ratio, rates, and the share of the machine's limit; not a task itself.
+--- Prints tables of tasks as Markdown; not a task itself.
 --
---     build/perigee tasks/table.lua                         all, each in its first cell
+--     build/perigee tasks/table.lua                      all, each in its first cell: times of the
+--         plain and of the best implementation, their ratio, rates, share of the machine's limit
 --     build/perigee tasks/table.lua reduce/sum hash/find:linear-0.5,bucket-0.9
---     build/perigee tasks/table.lua --experts [TASK...]     beside what libraries and PyTorch do
---     build/perigee tasks/table.lua --experts=torch         of PyTorch's ways only these; =none
+--     build/perigee tasks/table.lua --experts [TASK...]  tasks that have an expert, in all cells,
+--         beside what libraries and PyTorch do: times, shares, errors
+--     ... --experts --torch torch,torch-graph --json rows.jsonl --resume
 --
 -- The limit is what `perigee doctor --measure` finds: it is measured first where that was not yet
 -- done. Elsewhere than on a GPU there is no limit, and times are those of the simulator.
 
-local pg = require "perigee"
+local argparse = require "argparse"
+local beside = require "perigee.beside"
 local ceilings = require "perigee.ceilings"
 local doctor = require "perigee.doctor"
+local pg = require "perigee"
 local units = require "perigee.units"
 
+local parser = argparse("table.lua", "Tables of tasks, as Markdown.")
+parser:argument("task", "TASK or TASK:CELL,..."):args("*")
+parser:option("--device", "cuda:N, sim, ..."):argname("D"):default("auto")
+parser:flag("--experts", "beside libraries and PyTorch")
+parser:option("--torch", "of PyTorch's ways only these; none"):argname("A,B")
+parser:option("--budget", "seconds of timing for each implementation"):argname("S")
+  :convert(tonumber)
+parser:option("--json", "with --experts: every row as one line"):argname("FILE")
+parser:flag("--resume", "go on with what the file of --json has")
+local options = parser:parse(arg)
+if options.resume and not options.json then parser:error "--resume goes with --json FILE" end
+
 local function measure_ceilings()
-  local info = pg.device("auto"):info()
+  local info = pg.device(options.device):info()
   if not info.gpu_clock then return end
   local known = ceilings.load(info.name) or doctor.measure(info.spec)
   print(("%s, driver %s: copy %s GB/s, fp32 %s Gflop/s.\n"):format(info.name, info.driver,
@@ -74,7 +89,7 @@ local function print_row(cells) print("| " .. table.concat(cells, " | ") .. " |"
 -- {task, cells = names} for each argument, else for each task.
 local function chosen()
   local list = {}
-  for _, text in ipairs(arg) do
+  for _, text in ipairs(options.task) do
     local name, cells = text:match "^([^:]*):?(.*)$"
     local entry = { task = pg.catalogue.find(name)[1], cells = {} }
     for cell in cells:gmatch "[^,]+" do table.insert(entry.cells, cell) end
@@ -85,8 +100,9 @@ local function chosen()
   end
   for _, entry in ipairs(list) do
     local cells = entry.task.cells or {}
-    if #entry.cells == 0 and cells[1] then entry.cells[1] = cells[1].name end
-    if #entry.cells == 0 then entry.cells = nil end
+    for i = 1, #entry.cells > 0 and 0 or options.experts and #cells or math.min(1, #cells) do
+      entry.cells[i] = cells[i].name
+    end
   end
   return list
 end
@@ -103,113 +119,15 @@ local function complain(records)
   return failed
 end
 
--- ---- beside libraries ----
-
-local TORCH = { "torch", "torch-compile", "torch-overhead", "torch-graph" }
-
-local function by_name(records)
-  local found = {}
-  for _, record in ipairs(records) do found[record.impl] = record end
-  return found
-end
-
-local function time_text(record)
-  return record and median(record) and units.time(median(record)) or "-"
-end
-
-local function share(record)
-  local efficiency = record and record.efficiency
-  return efficiency and efficiency.of_limit and units.percent(efficiency.of_limit) or "-"
-end
-
--- The error against the reference in float64: the norm of what is off over that of what was
--- expected.
-local function error_of(record)
-  local worst
-  for _, check in ipairs(record and record.checks or {}) do
-    worst = check.error and math.max(worst or 0, check.error) or worst
-  end
-  return worst and ("%.1e"):format(worst) or "-"
-end
-
--- The same implementations where the reference is computed.
-local function errors_of(entry, names)
-  local cell = entry.task:select_cells(entry.cells)[1] or nil
-  return by_name(pg.run(entry.task, { cells = entry.cells, impls = names, budget = 0.01,
-    set = entry.task:hardest_check(cell) }))
-end
-
--- Implementations that run by themselves, and those with PyTorch where the task has lines for it.
-local function names_of(task, torch)
-  local names = {}
-  for _, impl in ipairs(task:select_impls()) do names[#names + 1] = impl.name end
-  for _, name in ipairs(TORCH) do
-    local wanted = task.torch and (torch == "" or ("," .. torch .. ","):find("," .. name .. ",", 1,
-      true))
-    if wanted then names[#names + 1] = name end
-  end
-  return names
-end
-
-local function torch_cells(found)
-  local cells = {}
-  for i, name in ipairs(TORCH) do
-    local record = found[name]
-    cells[i] = record and record.verdict ~= "passed" and record.verdict ~= "environment"
-      and record.verdict or time_text(record)
-  end
-  return cells
-end
-
-local function library_text(record)
-  local library = record.library
-  return library and ("%s %s"):format(library.library, library.version) or record.verdict
-end
-
-local function expert_row(entry, torch)
-  local names = names_of(entry.task, torch)
-  local records = pg.run(entry.task, { cells = entry.cells, impls = names })
-  local found, own = by_name(records), {}
-  for _, record in ipairs(records) do
-    if record.lang ~= "lua" then own[#own + 1] = record end
-  end
-  local good, expert = best_of(own), found.expert
-  local errors = errors_of(entry, { good.impl, "expert" })
-  local ratio = median(good) and median(expert) and units.ratio(median(expert) / median(good))
-  local cells = {
-    points_of(records)[1].name, time_text(found.naive), good.impl, time_text(good),
-    library_text(expert), time_text(expert), ratio or "-", share(good), share(expert),
-    error_of(errors[good.impl]), error_of(errors.expert),
-  }
-  table.move(torch_cells(found), 1, #TORCH, #cells + 1, cells)
-  print_row(cells)
-  return complain(own)
-end
-
-local EXPERT_TITLES = { "task", "naive", "best of ours", "time", "library", "time",
-  "ours against it", "of limit, ours", "of limit, library", "error, ours", "error, library",
-  "PyTorch", "compile", "reduce-overhead", "CUDA graph" }
-
-local function print_experts(list, torch)
-  local failed = false
-  print_row(EXPERT_TITLES)
-  print_row { table.unpack({ "---", "---", "---", "---", "---", "---", "---", "---", "---", "---",
-    "---", "---", "---", "---", "---" }) }
-  for _, entry in ipairs(list) do
-    local has = false
-    for _, name in ipairs(entry.task:impl_names()) do has = has or name == "expert" end
-    if has then failed = expert_row(entry, torch) or failed end
-    io.stdout:flush()
-  end
-  return failed
-end
-
 local function print_plain(list)
   local failed = false
+  measure_ceilings()
   print_row { "task", "naive", "best", "time", "ratio", "rate", "items", "of limit" }
   print_row { "---", "---", "---", "---", "---", "---", "---", "---" }
   for _, entry in ipairs(list) do
-    for _, point in ipairs(points_of(pg.run(entry.task, { cells = entry.cells }))) do
+    for _, point in ipairs(points_of(pg.run(entry.task, {
+      cells = entry.cells[1] and entry.cells, device = options.device, budget = options.budget,
+    }))) do
       failed = complain(point) or failed
       print_row(row(point))
       io.stdout:flush()
@@ -218,7 +136,77 @@ local function print_plain(list)
   return failed
 end
 
-local beside = (arg[1] or ""):match "^%-%-experts=?(.*)$"
-if beside then table.remove(arg, 1) end
-measure_ceilings()
-return (beside and print_experts or print_plain)(chosen(), beside) and 1 or 0
+-- ---- beside libraries ----
+
+local function ways()
+  if not options.torch then return beside.TORCH end
+  local list = {}
+  for name in options.torch:gmatch "[^,]+" do
+    local known = name == "none"
+    for _, way in ipairs(beside.TORCH) do known = known or name == way end
+    if not known then
+      pg.error("invalid", ("--torch: there is no '%s'"):format(name), "none, or of "
+        .. table.concat(beside.TORCH, ", "))
+    end
+    if name ~= "none" then list[#list + 1] = name end
+  end
+  return list
+end
+
+local function key_of(task, cell) return task .. (cell and ":" .. cell or "") end
+
+-- What the file of an earlier run has, by task and cell.
+local function recalled()
+  local known = {}
+  local text = options.resume and options.json and require "perigee.core".read_file(options.json)
+  for line in (text or ""):gmatch "[^\n]+" do
+    local one = pg.json.decode(line)
+    if one and one.arms then known[key_of(one.task, one.cell)] = one end
+  end
+  return known
+end
+
+local function opened()
+  if not options.json then return nil end
+  local file, why = io.open(options.json, options.resume and "a" or "w")
+  if not file then pg.error("io", ("cannot write '%s': %s"):format(options.json, why)) end
+  file:setvbuf "line" -- what a kill leaves can be resumed
+  return file
+end
+
+-- One entry for each row, and those of them that are still to be measured.
+local function planned(list, known)
+  local all, todo, torch = {}, {}, ways()
+  for _, entry in ipairs(list) do
+    local impls = beside.impls(entry.task, torch)
+    for _, cell in ipairs(impls and (entry.cells[1] and entry.cells or { false }) or {}) do
+      local one = { task = entry.task, cell = cell or nil, impls = impls }
+      all[#all + 1] = one
+      if not known[key_of(one.task.name, one.cell)] then todo[#todo + 1] = one end
+    end
+  end
+  return all, todo
+end
+
+local function print_experts(list)
+  local known = recalled()
+  local all, todo = planned(list, known)
+  if #todo > 0 then measure_ceilings() end
+  local file <close> = opened()
+  beside.run(todo, { device = options.device, budget = options.budget }, function(one)
+    known[key_of(one.task, one.cell)] = one
+    if file then file:write(pg.json.encode(one), "\n") end
+    io.stderr:write(("%s: %.1f s\n"):format(key_of(one.task, one.cell), one.seconds))
+  end)
+  local measured, failed = {}, false
+  for i, one in ipairs(all) do
+    measured[i] = known[key_of(one.task.name, one.cell)]
+    for _, arm in ipairs(measured[i].arms) do
+      failed = failed or arm.kind == "ours" and arm.verdict ~= "passed"
+    end
+  end
+  io.write(beside.markdown(measured))
+  return failed
+end
+
+return (options.experts and print_experts or print_plain)(chosen()) and 1 or 0

@@ -67,15 +67,20 @@ end
 
 local WIDTH = { f16 = 1, bf16 = 1, f32 = 2, f64 = 3 }
 
--- The arithmetic that a case's flops are: that of its widest floating-point buffer. Small floats
--- alone are multiplied by tensor cores at best.
-local function arithmetic(case)
+local function widest(case, counts)
   local found
   for _, buffer in ipairs(case.list) do
-    local width = WIDTH[buffer.dtype_name]
+    local width = counts(buffer) and WIDTH[buffer.dtype_name]
     if width and (not found or width > WIDTH[found]) then found = buffer.dtype_name end
   end
-  return found or "f32"
+  return found
+end
+
+-- The arithmetic that a case's flops are: that of the widest floating-point numbers that it is
+-- given, whatever its sums are kept in. Small floats alone are multiplied by tensor cores at best.
+local function arithmetic(case)
+  return widest(case, function(buffer) return buffer.role ~= "output" end)
+    or widest(case, function() return true end) or "f32"
 end
 
 -- What compulsory bytes can move at: a working set that stays in L2 from run to run is not bound by

@@ -115,7 +115,9 @@ function collection.compare(ctx, rows, set)
   local difference = core.compare_rows(rows.want, rows.got, { set = set, key = ctx.seed,
     want_count = rows.want_count, got_count = rows.got_count })
   if not difference then
-    return ctx:pass(rows.name, ("%d elements, in any order"):format(rows.got_count))
+    local check = ctx:pass(rows.name, ("%d elements, in any order"):format(rows.got_count))
+    check.error = 0
+    return check
   end
   local reason = unwritten(ctx, rows, difference)
   if reason then return reason end

@@ -144,7 +144,7 @@ end
 -- @tparam[opt] table tolerance of pg.compare: rtol, atol, ulp, nan_equal, scale, overflow; and
 --   described (words for what was checked). Without one, elements must be equal.
 -- @treturn table {name, ok, detail, verdict, reason, pattern, error = the norm of what is off over
---   the norm of what was expected, where a tolerance was given, cmp = what pg.compare returned,
+--   the norm of what was expected, 0 where elements must be equal, cmp = what pg.compare returned,
 --   elements = the first wrong ones {index, expected, got}}
 function Context:compare(what, tolerance)
   local one = type(what) == "table" and what or target(self, what)
@@ -168,7 +168,7 @@ function Context:compare(what, tolerance)
     cmp.count, within(tolerance), cmp.max_abs, cmp.max_rel)
     or ("%d elements equal"):format(cmp.count)
   return { name = one.name, ok = true, detail = detail, cmp = cmp,
-    error = tolerance and cmp.rms_rel or nil }
+    error = cmp.rms_rel }
 end
 
 --- How many elements of an output were never written. Outputs held a pattern before the run; a few

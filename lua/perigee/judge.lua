@@ -333,7 +333,7 @@ function Session:run_again(arm, arrays)
 end
 
 -- What was judged right for this very case and has the same bits: a case that is run with many
--- configurations (perigee.tune) keeps a few such outputs in `accepted`.
+-- configurations (perigee.tune) or libraries keeps a few such outputs in `accepted`.
 local function accepted_as(one, arrays)
   for _, right in ipairs(one.accepted or {}) do
     local same = next(arrays) ~= nil
@@ -396,7 +396,7 @@ local function all_own(arms)
 end
 
 -- One point: the same inputs for every arm; all are right or wrong before any is timed.
-function Session:run_point(task, arms, p, number)
+function Session:run_point(task, arms, p, number, alike)
   local title = arms[1].cell and arms[1].cell.name or task.name
   local one
   self:build(arms, function()
@@ -404,6 +404,7 @@ function Session:run_point(task, arms, p, number)
     one = self:complete(case.make(task, p, self:seed_of(number)), all_own(arms))
   end)
   local sets = self:sets_for(one, arms)
+  for _, version in ipairs(alike and versions.of(one) or {}) do version.accepted = {} end
   for _, arm in ipairs(arms) do
     arm.case = one
     self.progress(("%s: checking %s"):format(title, arm.impl.name))
@@ -435,7 +436,8 @@ end
 --   Task:points makes of set), knobs = {name = value or text} for the implementations that have
 --   them, passes = how often all that is right is timed, each time with records of its own (1),
 --   wants = function(cell), asked before each cell: false leaves it out, keep = true: processes
---   are for the next run of the session, where it is of a task's own kernels, too}
+--   are for the next run of the session, where it is of a task's own kernels, too, alike = true:
+--   many implementations will give the same bits, which are judged once}
 -- @tparam function on_record called with each record as soon as it is final, and with what is too
 --   long to print, see record.of
 -- @tparam[opt] function on_missing called with the name of an expert that was not asked for by name
@@ -465,7 +467,7 @@ function Session:run(task, how, on_record, on_missing)
         reset(arm, p, cell or nil)
         arm.impl = impl.choose(arm.declared, how.knobs, true)
       end
-      if #chosen > 0 then self:run_point(task, chosen, p, number) end
+      if #chosen > 0 then self:run_point(task, chosen, p, number, how.alike) end
       for pass = 1, how.passes or 1 do
         if pass > 1 then self:time(chosen) end
         for _, arm in ipairs(chosen) do

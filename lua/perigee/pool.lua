@@ -13,7 +13,8 @@ local pool = {}
 --- @tparam string spec device
 -- @tparam table how what runner.start takes
 function pool.new(spec, how)
-  return setmetatable({ spec = spec, how = how, spares = {}, ending = {}, all = {} }, Pool)
+  return setmetatable({ spec = spec, how = how, spares = {}, trusted = {}, ending = {}, all = {} },
+    Pool)
 end
 
 --- Start runners until `count` spares are there or opening.
@@ -46,14 +47,23 @@ local function drop_dead(self)
   end
 end
 
+-- A trusted runner that was kept and has loaded that module, the one kept longest first: an arm
+-- gets the process that it had.
+local function kept(self, warm)
+  for i, one in ipairs(self.trusted) do
+    if one.warm == warm then return table.remove(self.trusted, i) end
+  end
+  return nil
+end
+
 --- A runner; it may still be opening.
--- @tparam[opt] string role "trusted": one of its own, not among the spares
+-- @tparam[opt] string role "trusted": never one that a candidate was in, or will be
 -- @tparam[opt] string warm module that it loads ahead of need
 function Pool:take(role, warm)
   drop_dead(self)
   reap(self)
   if role then
-    local one = runner.start(self.spec, self.how, role, warm)
+    local one = kept(self, warm) or runner.start(self.spec, self.how, role, warm)
     self.all[one] = true
     return one
   end
@@ -77,13 +87,13 @@ end
 -- It holds no memory of the device meanwhile.
 function Pool:keep(one)
   if one.dead or not one:clear() then return self:release(one) end
-  table.insert(self.spares, one)
+  table.insert(one.trusted and self.trusted or self.spares, one)
 end
 
 --- End every process.
 function Pool:close()
   for one in pairs(self.all) do one:close() end
-  self.all, self.spares, self.ending = {}, {}, {}
+  self.all, self.spares, self.trusted, self.ending = {}, {}, {}, {}
 end
 
 return pool

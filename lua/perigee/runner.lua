@@ -33,8 +33,8 @@ local unconfined = false -- whether this machine's driver starts only so
 -- @tparam[opt] string role "trusted" for one that calls libraries for a task's own expert
 -- @tparam[opt] string warm module that a trusted one loads ahead of need
 function runner.start(spec, how, role, warm)
-  local self = setmetatable({ spec = spec, warm = warm, timeout = how.timeout,
-    sim = spec:match("^sim") ~= nil }, Runner)
+  local self = setmetatable({ spec = spec, warm = warm, trusted = role == "trusted",
+    timeout = how.timeout, sim = spec:match("^sim") ~= nil }, Runner)
   self:open(role or self.sim and "simulator" or unconfined and "unconfined" or "runner")
   return self
 end

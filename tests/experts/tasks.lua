@@ -17,6 +17,7 @@ return pg.task {
   launch = function(p) return { grid = (p.n + 255) // 256, block = 256 } end,
   reference = function(p, io) return { y = p.a * io.x } end,
   validate = { "close", ops = 1 },
+  work = function(p) return { bytes = 8 * p.n } end,
   torch = "return a * x",
   impls = {
     naive = { "cuda", source = [[

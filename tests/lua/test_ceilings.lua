@@ -26,13 +26,19 @@ function TestCeilings:test_the_nearest_limit_counts()
   lu.assertEquals({ share, limit }, { 0.9, "f32 arithmetic" })
 end
 
-function TestCeilings:test_arithmetic_is_that_of_the_widest_buffer()
+function TestCeilings:test_arithmetic_is_that_of_the_widest_numbers_given()
   local function limit_of(...)
     return { ceilings.share({ compute = 15000 }, KNOWN, about({ ... }, nil)) }
   end
   lu.assertEquals(limit_of("f32", "f64", "f16"), { 0.5, "f64 arithmetic" })
   lu.assertEquals(limit_of("f16", "i32"), { 0.025, "f16 arithmetic" })
   lu.assertEquals(limit_of("i32"), { 0.25, "f32 arithmetic" })
+  local sums = about({ "f16", "f16", "f32" }, nil)
+  sums.case.list[3].role = "output"
+  lu.assertEquals({ ceilings.share({ compute = 15000 }, KNOWN, sums) }, { 0.025, "f16 arithmetic" })
+  local drawn = about({ "f32" }, nil)
+  drawn.case.list[1].role = "output"
+  lu.assertEquals({ ceilings.share({ compute = 15000 }, KNOWN, drawn) }, { 0.25, "f32 arithmetic" })
 end
 
 function TestCeilings:test_what_stays_in_l2_is_held_against_l2()

@@ -91,6 +91,18 @@ function TestFreivalds:test_a_product_passes_whether_computed_or_not()
   end
 end
 
+-- What random signs say of the error of a product is what its elements say.
+function TestFreivalds:test_the_error_is_known_without_the_product()
+  local function error_of(computed)
+    local one, c = make_case(400, 300, 90, computed)
+    for i = 0, c.count - 1 do c[i] = c[i] * (1 + 1e-7 * math.sin(i)) end
+    return judge(one, c).checks[1].error
+  end
+  local exact = error_of(true)
+  lu.assertTrue(exact > 3e-8 and exact < 3e-7, exact)
+  lu.assertAlmostEquals(error_of(false), exact, 0.2 * exact)
+end
+
 function TestFreivalds:test_sums_in_single_precision_in_a_bad_order_pass()
   local one, c = make_case(9, 31, 500)
   local sum = pg.array("f32", 1)

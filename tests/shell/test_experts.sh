@@ -65,7 +65,22 @@ for mode in torch torch-compile torch-overhead torch-graph; do
 done
 check "it runs on the runner's stream, in each of its modes" \
   "$(LD_LIBRARY_PATH=$PWD/$shim PYTHONPATH=$standin python3 tests/experts/modes.py lua/perigee/lib/torch_arm.py 2>&1)" \
-  "eager: stream; compile: stream, compiled default; overhead: stream, step, compiled reduce-overhead; graph: stream, replay"
+  "eager: stream; compile: stream, reset, compiled default; overhead: stream, reset, step, compiled reduce-overhead; graph: stream, replay"
+
+# All of them as a table, whose rows a second run has from the file of the first: it needs no GPU.
+mkdir -p "$folder/data/perigee/ceilings"
+echo '{"gpu": "simulated GPU", "copy": 1000, "read": 1000, "f32": 1000}' >"$folder/data/perigee/ceilings/simulated-gpu.json"
+export XDG_DATA_HOME=$folder/data
+out=$(on_shim tasks/table.lua --experts --device cuda:0 --budget 0.02 --torch torch,torch-graph --json "$folder/rows" "$tasks")
+[[ $lacking ]] || check "a table: times" "$out" \
+  "*| time | naive | ours, best | time | library |*| \`test/scale\` | *s | naive | *s | driver 13000 | *s | *x | *s | - | - | *s |*status 0"
+check "shares of the limit, which has a name" "$out" "*| \`test/scale\` | memory bandwidth | 0.0 % | 0.0 % | 0.0 % |*"
+check "errors, and what they are of" "$out" "*| \`test/scale\` | y | ?.?e-8 | ?.?e-8 | ?.?e-8 |*"
+check "and what was not measured, with the reason" "$out" \
+  "*- \`test/scale\`, missing: environment: this machine has no libperigee_has_no_such_library*"
+again=$("$build/perigee" tasks/table.lua --experts --json "$folder/rows" --resume "$tasks" 2>&1)
+check "a row that was kept is not measured again" "$(grep '^|' <<<"$again")" "$(grep '^|' <<<"$out")"
+
 printf '#!/bin/bash\nexec python3 -I "$@"\n' >"$folder/python"
 [[ $lacking ]] || check "no PyTorch" "$(on_shim run "$tasks" --impl torch --device cuda:0)" "*torch *environment*has no PyTorch: No module named 'torch'*status 3"
 export PERIGEE_PYTHON=$folder/nothing

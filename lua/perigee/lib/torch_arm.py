@@ -27,14 +27,15 @@ class Managed(ctypes.Structure):
 
 
 def tensor(torch, buffer, address, device, keep):
-    """A view of the runner's memory. `keep` holds what must live as long as it."""
+    """A view of the runner's memory on `device`, DLPack's kind and number. `keep` holds what must
+    live as long as it."""
     new_capsule = ctypes.pythonapi.PyCapsule_New
     new_capsule.restype, new_capsule.argtypes = ctypes.py_object, [ctypes.c_void_p, ctypes.c_char_p,
                                                                    ctypes.c_void_p]
     shape = buffer["shape"]
     extents = (ctypes.c_int64 * max(1, len(shape)))(*shape)
     code, bits = TYPES[buffer["dtype"]]
-    managed = Managed(address, CUDA, device, len(shape), code, bits, 1, extents)
+    managed = Managed(address, *device, len(shape), code, bits, 1, extents)
     keep.append((extents, managed))
     return torch.utils.dlpack.from_dlpack(new_capsule(ctypes.addressof(managed), b"dltensor", None))
 
@@ -51,13 +52,7 @@ class Arm:
     def __init__(self, request):
         import torch
         self.torch = torch
-        torch.backends.cuda.matmul.allow_tf32 = False
-        torch.backends.cudnn.allow_tf32 = False
-        torch.backends.cudnn.benchmark = True
-        device = request["device"]
-        torch.cuda.set_device(device)
-        self.stream = torch.cuda.ExternalStream(request["stream"])
-        torch.cuda.set_stream(self.stream)
+        device = self.begin(request)
         names = [b["name"] for b in request["buffers"]]
         by_name = {b["name"]: b for b in request["buffers"]}
         inputs = [n for n in names if by_name[n]["role"] == "input"]
@@ -75,18 +70,39 @@ class Arm:
                 for number in range(len(sets)):
                     self.enqueue(number)
                     self.finish(number)
-            torch.cuda.synchronize()
+            self.wait()
+
+    # ---- where it runs ----
+
+    def begin(self, request):
+        """What DLPack calls the device that everything goes to from here on."""
+        torch, device = self.torch, request["device"]
+        torch.backends.cuda.matmul.allow_tf32 = False
+        torch.backends.cudnn.allow_tf32 = False
+        torch.backends.cudnn.benchmark = True
+        torch.cuda.set_device(device)
+        torch.cuda.empty_cache()  # of the arm before
+        self.stream = torch.cuda.ExternalStream(request["stream"])
+        torch.cuda.set_stream(self.stream)
+        return CUDA, device
+
+    def wait(self):
+        self.torch.cuda.synchronize()
 
     # ---- one callable a set ----
 
     def eager(self, f, arguments):
         return [lambda a=a: f(*a) for a in arguments]
 
+    def compiled(self, f, **how):
+        self.torch.compiler.reset()  # as in a new process
+        return self.torch.compile(f, dynamic=False, **how)
+
     def compile(self, f, arguments):
-        return self.eager(self.torch.compile(f, dynamic=False), arguments)
+        return self.eager(self.compiled(f), arguments)
 
     def overhead(self, f, arguments):
-        compiled, begin = (self.torch.compile(f, dynamic=False, mode="reduce-overhead"),
+        compiled, begin = (self.compiled(f, mode="reduce-overhead"),
                            self.torch.compiler.cudagraph_mark_step_begin)
 
         def call(a):

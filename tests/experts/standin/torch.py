@@ -61,6 +61,10 @@ class no_grad:
 
 class compiler:
     @staticmethod
+    def reset():
+        cuda.note("reset")
+
+    @staticmethod
     def cudagraph_mark_step_begin():
         cuda.note("step")
 
@@ -101,6 +105,10 @@ class cuda:
     @staticmethod
     def set_stream(stream):
         cuda.note("stream")
+
+    @staticmethod
+    def empty_cache():
+        pass
 
     @staticmethod
     def synchronize():
