@@ -14,12 +14,14 @@
 -- README.md in this folder explains the workload, the arms and the causes.
 
 local argparse = require "argparse"
+local core = require "perigee.core"
+local lanes = require "perigee.irregularity.lanes"
 local pg = require "perigee"
 local report = require "perigee.irregularity.report"
 local suite = require "perigee.irregularity.suite"
 
 local parser = argparse("irregularity.lua", "What irregularity costs, by language.")
-parser:option("--device", "cuda:N, sim, ..."):argname("D")
+parser:option("--device", "cuda:N, sim, ...; cuda:0+cuda:1: cells are shared out"):argname("D")
 parser:option("--cell", "only these cells"):argname("A,B")
 parser:option("--stage", "only these stages"):argname("A,B")
 parser:option("--impl", "only these arms, and those they are compared with"):argname("A,B")
@@ -48,10 +50,10 @@ local function opened(path, mode)
   return file or pg.error("io", ("cannot write '%s': %s"):format(path, why))
 end
 
--- Keep what an earlier run left in its file. -> what is known: "pass stage cell arm"
-local function recall(results)
-  local known, path = {}, options.resume and options.json
-  for line in (path and require "perigee.core".read_file(path) or ""):gmatch "[^\n]+" do
+-- Keep records, one a line. -> what is known: "pass stage cell arm"
+local function recall(results, text)
+  local known = {}
+  for line in text:gmatch "[^\n]+" do
     local record = pg.json.decode(line)
     if record and record.stage then
       results:add(record)
@@ -66,11 +68,26 @@ local function recall(results)
   end
 end
 
-local function run_suite()
-  local results = suite.results()
-  local skip = recall(results)
+-- All cells here, one after the other. -> how many did not fit into the budget
+local function run_here(plan, how, results)
+  how.skip = recall(results, options.resume and options.json and core.read_file(options.json) or "")
   local json <close> = options.json and opened(options.json, options.resume and "a" or "w") or nil
   if json then json:setvbuf "line" end -- what a kill leaves can be resumed
+  return suite.run(plan, how, function(record)
+    results:add(record)
+    if json then json:write(pg.json.encode(record), "\n") end
+  end)
+end
+
+-- The same on several devices at once.
+local function run_lanes(plan, devices, results)
+  local text, left_out = lanes.run(options, plan, devices)
+  recall(results, text)
+  return left_out
+end
+
+local function run_suite()
+  local results, devices = suite.results(), lanes.devices(options.device)
   local figures = options.published and report.published() or nil
   local plan = suite.plan { stages = suite.words(options.stage or figures and "allocate,update"),
     cells = suite.words(options.cell) or figures and figures.cells,
@@ -78,20 +95,18 @@ local function run_suite()
     set = figures and { compat = "published" } }
   local how = {
     device = options.count and "sim:profile" or options.device, seed = options.seed,
-    passes = options.passes or 3, budget = options.budget, skip = skip,
+    passes = options.passes or 3, budget = options.budget,
   }
   if options.estimate then
     print(("about %.0f s on a GPU"):format(suite.estimate(plan, how)))
     return 0
   end
-  local left_out = suite.run(plan, how, function(record)
-    results:add(record)
-    if json then json:write(pg.json.encode(record), "\n") end
-  end)
+  local left_out = #devices > 1 and run_lanes(plan, devices, results)
+    or run_here(plan, how, results)
   if options.count then report.counters(results) else
     report.times(results, figures)
   end
-  if left_out > 0 then print(left_out .. " cells did not fit into the budget") end
+  report.left_out(left_out)
   if options.csv then report.times_csv(results, options.csv) end
   if options.charts then require("perigee.irregularity.charts").draw(results, options.charts) end
   return results:failed() and 1 or 0

@@ -40,6 +40,7 @@ local SCHEDULE = 1 << 30 -- stream of a case's seed
 --- Open a session. Nothing is opened on the device before it is needed.
 -- @tparam table how {device = spec, timeout = seconds, budget = seconds for each arm's timing,
 --   method = how to time instead of the task's own, seed =,
+--   inputs = at most so many versions of a case's inputs, of a task's own implementations,
 --   trust = see builds.new, lines = count by line on sim:profile, dump = folder for failing cases,
 --   progress = function(text)}
 function judge.session(how)
@@ -47,7 +48,7 @@ function judge.session(how)
     spec = how.device, timeout = how.timeout or 20, budget = how.budget or 0.5,
     seed = how.seed or seeds.fresh(), repeats = how.seed ~= nil,
     progress = how.progress or function() end,
-    method = how.method, lines = how.lines, dump = how.dump, cases = {},
+    method = how.method, lines = how.lines, dump = how.dump, inputs = how.inputs, cases = {},
   }, Session)
   self.builds = builds.new(compile.DEFAULT_ARCH, self.progress, how)
   self.sim = self.spec:match("^sim") ~= nil
@@ -104,7 +105,7 @@ function Session:complete(one, own)
     local _, launches = timing.method_of(one.task, one.p, self.method)
     versions.add(one, function(number)
       return core.random_u64(one.seed, VERSION + number, 0) >> 12
-    end, launches, own)
+    end, launches, own, own and self.inputs or nil)
   else
     one:expected()
   end
@@ -435,9 +436,10 @@ end
 --   value, list or text}, points = list of {name = value} to run each cell with (default: what
 --   Task:points makes of set), knobs = {name = value or text} for the implementations that have
 --   them, passes = how often all that is right is timed, each time with records of its own (1),
---   wants = function(cell), asked before each cell: false leaves it out, keep = true: processes
---   are for the next run of the session, where it is of a task's own kernels, too, alike = true:
---   many implementations will give the same bits, which are judged once}
+--   wants = function(cell, pass), asked before each cell and each pass after the first: false
+--   leaves it out, keep = true: processes are for the next run of the session, where it is of a
+--   task's own kernels, too, alike = true: many implementations will give the same bits, which are
+--   judged once}
 -- @tparam function on_record called with each record as soon as it is final, and with what is too
 --   long to print, see record.of
 -- @tparam[opt] function on_missing called with the name of an expert that was not asked for by name
@@ -458,7 +460,7 @@ function Session:run(task, how, on_record, on_missing)
   self.pool:fill(#arms)
   local number = 0
   for _, cell in ipairs(cells) do
-    local wanted = not how.wants or how.wants(cell)
+    local wanted = not how.wants or how.wants(cell, 1)
     for _, point in ipairs(wanted and points or {}) do
       number = number + 1
       local p = task:resolve { purpose = self.purpose, cell = cell or nil, set = point }
@@ -469,6 +471,7 @@ function Session:run(task, how, on_record, on_missing)
       end
       if #chosen > 0 then self:run_point(task, chosen, p, number, how.alike) end
       for pass = 1, how.passes or 1 do
+        if pass > 1 and how.wants and not how.wants(cell, pass) then break end
         if pass > 1 then self:time(chosen) end
         for _, arm in ipairs(chosen) do
           arm.passed_over = experts.passed_over(arm, how.impls ~= nil)

@@ -20,7 +20,8 @@ local STEADY, STEADY_S = 400, 0.1
 local SLICE_LEAST = 8 -- samples, as far as they are quick: the first after a pause is slower
 local FEWEST = 6 -- whatever the budget: order statistics of fewer give no 95% interval
 local DISCARDED_MOST = 100 -- then an arm without samples has no time
-local SLICE_S = 0.05 -- a slice takes about this long, so that arms alternate often enough
+local SLICE_S = 0.05 -- a slice takes about this long, so that arms alternate often enough,
+local ROUNDS = 3 -- and so many rounds are made: less where the budget is less
 local SLICE_MOST = 2048 -- samples; the runner has events for twice as many, or for their graphs
 local SLOWEST = 0.97 -- of the usual clock, for a slice whose samples count
 local WARMUP = 3
@@ -70,7 +71,7 @@ local function slice_size(arm)
   if arm.summary then
     need = math.max(need, math.ceil(have * (arm.summary.relative_half / timing.TARGET) ^ 2) - have)
   end
-  local fit = math.max(1, math.floor(SLICE_S / arm.per_sample))
+  local fit = math.max(1, math.floor(arm.slice_s / arm.per_sample))
   fit = math.random((fit + 1) // 2, fit)
   need = math.max(need, math.min(SLICE_LEAST, fit))
   return math.max(1, math.min(need, fit, 8 * have, SLICE_MOST))
@@ -101,12 +102,20 @@ local function used(sets)
   return shuffled(distinct)
 end
 
+-- Looked for once: a module may have thousands of lines.
+local function has_variables(arm)
+  if arm.variables_of ~= arm.ptx then
+    arm.variables_of, arm.any_variables = arm.ptx, arm.ptx and globals.any(arm.ptx) or false
+  end
+  return arm.any_variables
+end
+
 -- What a launch leaves in the module's variables must not carry over: the module is loaded again
 -- before the first and third slices, and variables that kernels write are put back before every
 -- sample. A quick timing has only the latter, where there are any. Where there is no variable at
 -- all nothing is loaded again: that may take a driver seconds.
 local function reload(arm, quick)
-  if not arm.ptx or not globals.any(arm.ptx) then -- a library's own business, or nobody's
+  if not has_variables(arm) then -- a library's own business, or nobody's
     arm.variables = {}
     return nil
   end
@@ -306,6 +315,7 @@ function timing.run(arms, how)
   for _, arm in ipairs(arms) do
     arm.samples, arm.kept, arm.slices, arm.outputs_checked, arm.starts = {}, {}, 0, 0, {}
     arm.discarded, arm.throttled, arm.late, arm.host_bound, arm.inverted = 0, 0, 0, 0, 0
+    arm.slice_s = math.min(SLICE_S, how.budget / ROUNDS)
   end
   local deadline = core.now() + how.budget * #arms
   local active, finished = arms, {}
@@ -326,8 +336,8 @@ function timing.run(arms, how)
       end
     end
     active = still
-    -- At least three rounds: the module is loaded again within timing.
-    if round >= 3 and not few and (not pending or core.now() > deadline) then break end
+    -- The module is loaded again within timing.
+    if round >= ROUNDS and not few and (not pending or core.now() > deadline) then break end
   end
   table.move(active, 1, #active, #finished + 1, finished)
   for _, arm in ipairs(finished) do

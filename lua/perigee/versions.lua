@@ -68,19 +68,23 @@ end
 -- @tparam function seed_of number of a version, from 2 -> its seed
 -- @tparam[opt=3] integer most versions that samples take turns at
 -- @tparam[opt] boolean own only a task's own implementations are timed
-function versions.add(one, seed_of, most, own)
+-- @tparam[opt] integer inputs at most so many versions, whatever the samples; one: none held back
+function versions.add(one, seed_of, most, own, inputs)
   local started = core.now()
   one:expected()
   local first_s, bytes = core.now() - started, constant_bytes(one)
   local list = { one }
-  while worth_it(#list, math.max(most or MOST, MOST), first_s, bytes) do
+  most = math.min(math.max(most or MOST, MOST), inputs or math.huge)
+  while worth_it(#list, most, first_s, bytes) do
     local other = another(one, seed_of(#list + 1))
     if not other then break end
     list[#list + 1] = other
   end
   one.versions = list
   one.held_back = { seed_of = seed_of }
-  if first_s < (own and HELD_OWN_S or HELD_S) then
+  if inputs == 1 then
+    one.held_back.why = "one version was asked for"
+  elseif first_s < (own and HELD_OWN_S or HELD_S) then
     versions.unseen(one, 1)
   else
     one.held_back.why = ("inputs and expected values take %.1f s"):format(first_s)

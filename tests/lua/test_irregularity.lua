@@ -94,6 +94,50 @@ function TestSuite.test_what_does_not_fit_into_the_budget_is_said()
   lu.assertStrContains(text, "did not fit into the budget")
 end
 
+-- Where time is short: fewer passes rather than no cell, and what is gone is counted once.
+function TestSuite.test_the_budget_is_looked_at_before_each_pass()
+  local budget = require "perigee.irregularity.budget"
+  local one = { stage = "allocate", cells = { "base", "r-2.0" }, impls = { "cuda", "rust" } }
+  local enough = budget.new({ one }, { passes = 2, seconds = 100 })
+  lu.assertEquals(enough:begin(one, 1), 0.5) -- the most that an arm gets
+  lu.assertEquals(enough:begin(one, 2), 0.5)
+  lu.assertNil(enough:begin(one, 1, true)) -- known already
+  lu.assertEquals(enough.left_out, 0)
+  local short = budget.new({ one }, { passes = 2, seconds = 0.9 })
+  lu.assertEquals(short:begin(one, 1), 0.02) -- 0.82 s without timing
+  short.seconds = 0.1
+  lu.assertNil(short:begin(one, 2))
+  lu.assertNil(short:begin(one, 1))
+  lu.assertEquals(short.left_out, 2)
+  lu.assertEquals(budget.new({ one }, { passes = 2 }):begin(one, 1), 0.05)
+end
+
+-- Cells are shared out whole, those that matter first to each.
+function TestSuite.test_several_devices_share_the_cells()
+  local lanes = require "perigee.irregularity.lanes"
+  local plan = { { stage = "allocate", cells = { "a", "b" }, impls = { "cuda" } },
+    { stage = "fuse", cells = { "a", "b" }, impls = { "cuda", "rust" } },
+    { stage = "allocate", cells = { "c", "d" }, impls = { "cuda" } } }
+  lu.assertEquals(lanes.share(plan, 2, 3), { { "a", "c" }, { "b", "d" } })
+  lu.assertEquals(lanes.devices "cuda:0+cuda:1", { "cuda:0", "cuda:1" })
+  local json = folder .. "/lanes.jsonl"
+  local run = ("--device sim:profile+sim:profile --cell base,pts-20k,r-0.25 --stage allocate "
+    .. "--impl rust --seed 3 --json %s"):format(json)
+  local text, status = suite(run)
+  lu.assertEquals({ status, text }, { 0, text })
+  for _, cell in ipairs { "base   ", "pts-20k", "r-0.25 " } do
+    lu.assertStrContains(text, ("allocate  %s  rust  passed"):format(cell))
+  end
+  local _, records = core.read_file(json):gsub("\n", "\n")
+  lu.assertEquals(records, 6)
+  lu.assertNil(core.file_info(json .. ".1"))
+  lu.assertEquals({ suite(run .. " --resume") }, { text, 0 }) -- nothing is run again
+  lu.assertEquals(select(2, core.read_file(json):gsub("\n", "\n")), 6)
+  text, status = suite "--device sim+cuda:77 --cell base,pts-20k --stage allocate --impl cuda"
+  lu.assertEquals(status, 3)
+  lu.assertStrContains(text, "cuda:77: ")
+end
+
 -- Records of a GPU that is not here: what tables and charts make of them.
 local function made_up(path)
   local lines = {}

@@ -114,6 +114,32 @@ function TestTiming:test_results_whose_bits_differ_are_judged_by_chosen_samples(
   lu.assertTrue(rec.time.outputs_checked >= rec.time.samples)
 end
 
+-- A task's own arms: one version of the inputs where that is asked for, and one sample looked at in
+-- each timing after the first.
+function TestTiming:test_own_arms_may_have_one_version_and_one_look_a_pass()
+  candidate("", [[{
+    unsigned long long t;
+    asm volatile("mov.u64 %0, %globaltimer;" : "=l"(t));
+    y[i] = (int)t;
+  }]])
+  local own = task { impls = { { name = "cuda", "cuda", path } },
+    validate = function(ctx) return ctx:pass("y", tostring(ctx:array("y").count)) end }
+  local session <close> = judge.session { device = "sim", budget = 0.1, inputs = 1 }
+  session:device().gpu_clock = true
+  local seen, checked = 0, {}
+  session:run(own, { passes = 5, wants = function(_, pass)
+    seen = seen + 1
+    return pass < 4
+  end }, function(rec)
+    lu.assertEquals(rec.verdict, "passed", rec.reason)
+    lu.assertEquals(rec.time.inputs, 1)
+    lu.assertEquals(rec.time.unseen, "one version was asked for")
+    checked[#checked + 1] = rec.time.outputs_checked
+  end)
+  lu.assertEquals(checked, { 4, 1, 1 })
+  lu.assertEquals(seen, 4) -- once for the cell, once for each pass after the first
+end
+
 -- While a launch runs, no other output holds the answer to its inputs.
 function TestTiming:test_each_version_has_one_set()
   local rec = check("", "y[i] = x[i] ^ 1;")

@@ -49,7 +49,7 @@ function data.run(options)
     if json then json:write(core.json_encode(record), "\n") end
   end)
   report.variants(results, data.VARIANTS, how.spec:match "^sim" ~= nil)
-  if left_out > 0 then print(left_out .. " cells did not fit into the budget") end
+  report.left_out(left_out)
   if how.csv then report.variants_csv(results, how.csv) end
   return results:failed() and 1 or 0
 end

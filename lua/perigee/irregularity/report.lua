@@ -33,6 +33,12 @@ local function of_passes(middle, low, high)
   return ("%.2f (%.2f .. %.2f)"):format(middle, low, high)
 end
 
+--- Print how many cells the budget left out.
+function report.left_out(count)
+  if count == 0 then return end
+  print(count .. " cells, or some passes of them, did not fit into the budget")
+end
+
 -- ---- times ----
 
 --- What was measured on an H200 with the harness of arXiv 2608.08287: "cell arm stage" ->

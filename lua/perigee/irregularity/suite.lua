@@ -3,6 +3,7 @@
 -- @module perigee.irregularity.suite
 
 local core = require "perigee.core"
+local budget = require "perigee.irregularity.budget"
 local catalogue = require "perigee.catalogue"
 local device = require "perigee.device"
 local judge = require "perigee.judge"
@@ -147,43 +148,16 @@ end
 
 -- ---- running ----
 
-local SLICE_S, SLICE_LEAST_S = 0.5, 0.02 -- of timing for each arm in a pass
-local TIMED = 0.4 -- the share of a run's time that is timing: the rest is inputs and judging
-
-local Clock = {}
-Clock.__index = Clock
-
--- Seconds of timing for each arm when `left` of them are to be run in what is left of the budget.
-function Clock:slice(left)
-  if not self.budget then return SLICE_S end
-  local rest = self.budget - (core.now() - self.started)
-  return math.max(SLICE_LEAST_S, math.min(SLICE_S, TIMED * rest / math.max(1, left)))
-end
-
-function Clock:over()
-  return self.budget ~= nil and core.now() - self.started > self.budget
-end
-
--- Seconds that a cell of a stage takes on a GPU beside timing, and each of its arms: making inputs,
--- judging.
-local CELL_S, ARM_S = 0.8, 0.8
-
 --- How long a plan takes on a GPU, about: seconds.
 function suite.estimate(plan, how)
-  local fixed, arms = 0, 0
-  for _, one in ipairs(plan) do
-    fixed = fixed + #one.cells * (CELL_S + ARM_S * #one.impls)
-    arms = arms + #one.cells * #one.impls * how.passes
-  end
-  local timing = how.budget and math.max(TIMED * how.budget, arms * SLICE_LEAST_S)
-  return fixed + (timing or arms * SLICE_S)
+  return budget.new(plan, { passes = how.passes, seconds = how.budget }):estimate()
 end
 
 -- All cells of a stage, and all passes of each: inputs are made and arms judged once for these.
 local function run_one(session, one, wants, passes, on_record)
   local seen = {}
   session:run(one.task, { cells = one.cells, impls = one.impls, set = one.set, passes = passes,
-    keep = true, wants = function(cell) return wants(one, cell.name) end },
+    keep = true, wants = function(cell, pass) return wants(one, cell.name, pass) end },
     function(record)
       local key = record.cell .. " " .. record.impl
       seen[key] = (seen[key] or 0) + 1
@@ -192,31 +166,27 @@ local function run_one(session, one, wants, passes, on_record)
     end)
 end
 
---- Run a plan.
+--- Run a plan. The inputs of a cell are one version: a time does not depend on weights and colours,
+-- and the arms are our own.
 -- @tparam table plan what `suite.plan` gave
 -- @tparam table how {device, passes = 3, seed, budget = seconds for all of it, skip = function(one,
 --   cell, passes): it is known already}
 -- @tparam function on_record called with each record; it has `stage` and `pass`, too
--- @treturn integer how many cells of stages the budget left out
+-- @treturn integer how many cells of stages the budget left out, or some passes of them
 function suite.run(plan, how, on_record)
-  local clock = setmetatable({ budget = how.budget, started = core.now() }, Clock)
-  local line, left_out, pending = progress.new(true), 0, 0
-  local spec = device.spec(how.device or "auto")
+  local line, spec = progress.new(true), device.spec(how.device or "auto")
   local passes = spec:match "^sim" and 1 or how.passes -- a simulator has no time to take again
-  for _, one in ipairs(plan) do pending = pending + #one.cells * #one.impls * passes end
+  local clock = budget.new(plan, { passes = passes, seconds = how.budget })
   local session <close> = judge.session { device = spec, seed = how.seed, timeout = how.timeout,
-    progress = function(text) line:say(text) end }
-  local function wants(one, cell)
-    local slice = clock:slice(pending)
-    pending = pending - #one.impls * passes
-    if how.skip and how.skip(one, cell, passes) then return false end
-    left_out = left_out + (clock:over() and 1 or 0)
-    session.budget = slice
-    return not clock:over()
+    inputs = 1, progress = function(text) line:say(text) end }
+  local function wants(one, cell, pass)
+    local skipped = pass == 1 and how.skip and how.skip(one, cell, passes)
+    session.budget = clock:begin(one, pass, skipped)
+    return session.budget ~= nil
   end
   for _, one in ipairs(plan) do run_one(session, one, wants, passes, on_record) end
   line:clear()
-  return left_out
+  return clock.left_out
 end
 
 -- ---- results ----
