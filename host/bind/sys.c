@@ -231,11 +231,12 @@ static int sys_lock(lua_State *L) {
   return 1;
 }
 
-/* sys.temporary_folder(): the path of a new folder in $TMPDIR or /tmp, or nil and an error. */
+/* sys.temporary_folder([folder]): the path of a new folder in `folder`, else in $TMPDIR or /tmp, or
+ * nil and an error. No other process or thread has the name. */
 static int sys_temporary_folder(lua_State *L) {
   const char *given = getenv("TMPDIR");
   char path[PATH_MAX];
-  const char *top = given && *given ? given : "/tmp";
+  const char *top = !lua_isnoneornil(L, 1) ? check_path(L, 1) : given && *given ? given : "/tmp";
   if (snprintf(path, sizeof path, "%s/perigee-XXXXXX", top) >= (int)sizeof path) {
     errno = ENAMETOOLONG;
     return fail(L, "make a folder in", top);

@@ -5,6 +5,7 @@
 local core = require "perigee.core"
 local files = require "perigee.files"
 local protocol = require "perigee.serve.protocol"
+local shell = require "perigee.shell"
 
 local agent = {}
 
@@ -12,8 +13,6 @@ local REPLY_MOST = 4 << 20 -- bytes
 local TOKENS_MOST = 1 << 53 -- what doubles count
 local LANGUAGES = { cuda = "cuda", cu = "cuda", cpp = "cuda", ["c++"] = "cuda", c = "cuda",
   rust = "rust", rs = "rust", python = "triton", py = "triton", triton = "triton", ptx = "ptx" }
-
-local function quoted(text) return "'" .. text:gsub("'", "'\\''") .. "'" end
 
 -- The longest fenced block of a text, and the word behind its fence.
 local function fenced(text)
@@ -60,7 +59,7 @@ function agent.ask(command, request, seconds, folder)
   local made, e = core.write_file(input, core.json_encode(request))
   if not made then return nil, e.message end
   local _, kind, code = os.execute(("timeout -k 2 %.1f sh -c %s <%s >%s"):format(seconds,
-    quoted(command), quoted(input), quoted(output)))
+    shell.quoted(command), shell.quoted(input), shell.quoted(output)))
   if kind == "exit" and (code == 124 or code == 137) then
     return nil, ("the agent gave no answer within %.0f s"):format(seconds)
   end

@@ -9,7 +9,7 @@ local files = require "perigee.files"
 local chunk = {}
 
 local SECONDS = 2 -- of processor time: a file declares, it does not compute
-local KILOBYTES = 1 << 19 -- that Lua may hold when it has run
+local KILOBYTES = 1 << 19 -- that Lua may hold more than before
 local INSTRUCTIONS = 1000 -- between two looks at these limits
 
 -- A Lua syntax error: 'path:12: text' -> where "path:12", message "text".
@@ -32,13 +32,13 @@ local function environment()
 end
 
 local function limits()
-  local start = os.clock()
+  local start, held = os.clock(), collectgarbage "count"
   return function()
     if os.clock() - start > SECONDS then
       core.error("timeout", ("loading took more than %d s"):format(SECONDS),
         "compute in inputs, reference or a C module, not when the file is loaded")
     end
-    if collectgarbage("count") > KILOBYTES then
+    if collectgarbage "count" - held > KILOBYTES then
       core.error("out_of_memory", ("loading took more than %d MB"):format(KILOBYTES >> 10),
         "make data in inputs, not when the file is loaded")
     end

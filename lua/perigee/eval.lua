@@ -11,7 +11,6 @@ local errors = require "perigee.errors"
 local files = require "perigee.files"
 local prompts = require "perigee.serve.prompts"
 local records = require "perigee.serve.records"
-local sources = require "perigee.sources"
 local store = require "perigee.store"
 
 local eval = {}
@@ -111,7 +110,7 @@ local function one_round(what, state, round, request, progress)
   local started = core.now()
   progress(("%s #%d, round %d of %d"):format(what.task, what.sample, round, what.rounds))
   local left = what.seconds and what.seconds - state.seconds or ALONE_S
-  sources.empty(request.folder)
+  files.empty(request.folder)
   local reply, problem = agent.ask(what.agent, ask(what, state, round, request), left,
     request.folder)
   if reply and reply.tokens then state.tokens = state.tokens + reply.tokens end
@@ -180,7 +179,7 @@ local function with_tools(what, state, request, progress)
   local started = core.now()
   progress(("%s #%d: the agent has the tools"):format(what.task, what.sample))
   local described = catalogue.description(what.task)
-  sources.empty(request.folder)
+  files.empty(request.folder)
   local reply, problem = agent.ask(what.agent, { setting = "tools", task = what.task,
     sample = what.sample, description = described, server = server_of(request),
     prompt = prompts.text("tools", described) }, what.seconds or ALONE_S, request.folder)
@@ -188,7 +187,7 @@ local function with_tools(what, state, request, progress)
   local ok, answer, attempts = pcall(submitted, request)
   state.attempts = ok and attempts or 0
   if ok and answer then
-    sources.empty(request.folder)
+    files.empty(request.folder)
     state.rounds[1] = judged(what, answer, 1, request, progress)
   else
     state.rounds[1] = { verdict = "missing", reason = problem or "nothing was submitted" }

@@ -12,7 +12,8 @@ function files.join(folder, path)
 end
 
 function files.dirname(path)
-  return path:match("^(.*)/[^/]*$") or "."
+  local folder = path:match "^(.*)/[^/]*$"
+  return folder == "" and "/" or folder or "."
 end
 
 function files.basename(path)
@@ -116,11 +117,52 @@ function files.data(name)
   return files.join(data, "perigee/" .. name)
 end
 
---- A new folder for what is not to stay, in $TMPDIR or /tmp. @raise "io"
-function files.temporary()
-  local path, e = core.temporary_folder()
+--- A new folder for what is not to stay.
+-- @tparam[opt] string within a folder; else $TMPDIR or /tmp
+-- @raise "io", "not_found"
+function files.temporary(within)
+  local path, e = core.temporary_folder(within)
   if not path then core.error(e.code, e.message, "is there room?", e.where) end
   return path
+end
+
+--- Remove what is in a folder.
+function files.empty(folder)
+  for _, name in ipairs(core.list_dir(folder) or {}) do files.remove(files.join(folder, name)) end
+end
+
+--- Remove a file, or a folder with what is in it. Links are removed, not followed.
+function files.remove(path)
+  if os.remove(path) then return end
+  files.empty(path)
+  os.remove(path)
+end
+
+--- Call f with a new folder, which is removed when it ends.
+-- @return what f returns
+-- @raise what f raises, and "io"
+function files.in_temporary(f)
+  local folder = files.temporary()
+  local results = table.pack(pcall(f, folder))
+  files.remove(folder)
+  if not results[1] then error(results[2], 0) end
+  return table.unpack(results, 2, results.n)
+end
+
+--- Make a file or a folder that others, processes or threads, see whole or not at all: it is made
+-- in a folder of its own beside its place, then moved there. Whoever comes second finds it there.
+-- @tparam string path in a folder that is there
+-- @tparam function make (part, folder): makes `part` in `folder`, where other files may lie
+-- @raise "io", "not_found", and what `make` raises
+function files.make(path, make)
+  local folder = files.temporary(files.dirname(path))
+  local part = files.join(folder, files.basename(path))
+  local ok, e = pcall(make, part, folder)
+  local moved, reason
+  if ok then moved, reason = os.rename(part, path) end
+  files.remove(folder)
+  if not ok then error(e, 0) end
+  if not moved and not core.file_info(path) then core.error("io", reason, nil, path) end
 end
 
 --- A path as short as it can be shown: relative to the home or the current folder when it lies

@@ -6,34 +6,29 @@
 local core = require "perigee.core"
 local files = require "perigee.files"
 local prototypes = require "perigee.prototypes"
+local shell = require "perigee.shell"
 local suggest = require "perigee.suggest"
 
 local native = {}
 
 local OPTIONS = { "source", "file", "cdef", "flags", "openmp" }
--- As the host is compiled: a reference rounds where its source says.
-local FLAGS = "-shared -fPIC -O3 -g -std=gnu11 -ffp-contract=off -Wl,-z,nodelete"
+-- As the host is compiled: a reference rounds where its source says. `now`: a function that is
+-- nowhere is an error when the library is loaded, not the end of the process when it is called;
+-- the linker names its callers, by the line tables of DWARF 4 (binutils misreads files in 5).
+local FLAGS = "-shared -fPIC -O3 -gdwarf-4 -std=gnu11 -ffp-contract=off "
+  .. "-Wl,-z,nodelete,-z,now,-z,defs,--warn-unresolved-symbols"
+-- What a library carries beside: the declarations of what its source offers.
+local CARRIED = "extern const char pg_native_declarations[];"
 
-local loaded = {} -- key -> { library, info }: a second declaration of its types would be an error
+local loaded = {} -- key -> library: a second declaration of its types would be an error
 local compilers = {} -- $CC -> { name, version, openmp }
-
-local function quoted(word)
-  return "'" .. word:gsub("'", "'\\''") .. "'"
-end
-
---- What a shell command prints, both streams, and whether it ended well.
-local function output_of(command)
-  local pipe = io.popen(command .. " 2>&1", "r")
-  local text = pipe:read "a"
-  return text, pipe:close() == true
-end
 
 local function compiler()
   local name = os.getenv "CC"
   if not name or name == "" then name = "cc" end
   local known = compilers[name]
   if known then return known end
-  local version, ok = output_of(name .. " --version")
+  local version, ok = shell.output(name .. " --version")
   if not ok then
     core.error("environment", ("there is no C compiler here: '%s' does not run"):format(name),
       "install gcc, or name a compiler in $CC")
@@ -45,7 +40,7 @@ end
 --- Whether the compiler has OpenMP. Asked only when something is to be compiled with it.
 local function has_openmp(cc)
   if cc.openmp == nil then
-    local _, ok = output_of("echo 'int main(void) { return 0; }' | " .. cc.name ..
+    local _, ok = shell.output("echo 'int main(void) { return 0; }' | " .. cc.name ..
       " -fopenmp -x c - -o /dev/null")
     cc.openmp = ok
   end
@@ -78,19 +73,21 @@ local function script_place(text)
   return nearest or "C source", 1
 end
 
---- A #line directive, so that what the compiler says names the script's own lines.
-local function placed(source, file)
-  local path, line = file, 1
-  if not file then path, line = script_place(source) end
+--- A text with a #line directive, so that what the compiler says names the script's own lines.
+local function placed(source, path, line)
   return ('#line %d "%s"\n%s\n'):format(line, path:gsub('[\\"]', "\\%0"), source)
 end
 
 -- ---- compiling ------------------------------------------------------------------------------
 
---- The first error among what the compiler printed: its place and its text.
+--- The first error among what the compiler printed, or what the linker misses: place and text.
 local function first_error(log)
   for line in log:gmatch "[^\n]+" do
     local place, text = line:match "^(.-:%d+):%d+: [%a ]*error: (.*)"
+    if not place then -- "ld: a.o: in function `f': t.c:3: warning: undefined reference to `g'"
+      place, text = line:gsub("^[^:]*ld: ", ""):gsub("^[^:]*%.o: ?", "")
+        :match "(.-:%d+): [%a: ]*(undefined reference to .*)"
+    end
     if place then return place, text end
   end
   return nil, log:match "[^\n]+" or "the compiler says nothing"
@@ -104,55 +101,120 @@ local function fail(log)
   error(e, 0)
 end
 
-local function compile(cc, flags, text, to)
-  local part = ("%s.%d.c"):format(to, core.getpid())
-  local made = part:gsub("c$", "so")
-  local ok, e = core.write_file(part, text)
+--- What the compiler prints when it does what it is told to.
+local function run(cc, words)
+  local log, ok = shell.output(cc.name .. " " .. words)
+  if not ok then fail(log) end
+  return log
+end
+
+local function write(path, text)
+  local ok, e = core.write_file(path, text)
   if not ok then core.error(e.code, e.message, e.hint, e.where) end
-  local log, compiled = output_of(("%s %s %s -o %s -lm"):format(cc.name, flags, quoted(part),
-    quoted(made)))
-  os.remove(part)
-  if not compiled then
-    os.remove(made)
-    fail(log)
-  end
-  assert(os.rename(made, to)) -- whole or not at all: others may load it now
 end
 
---- A folder for compiled libraries, and whether it stays.
-local function folder()
-  local cache = files.cache "native"
-  if cache and core.mkdir_all(cache) then return cache, true end
-  local temporary = os.tmpname()
-  os.remove(temporary)
-  return temporary, not core.mkdir_all(temporary)
+--- The text as the compiler reads it, after its directives.
+local function expanded(cc, flags, text)
+  return files.in_temporary(function(folder)
+    local from, to = files.join(folder, "source.c"), files.join(folder, "source.i")
+    write(from, text)
+    run(cc, ("%s -E -x c - -o %s <%s"):format(flags, shell.quoted(to), shell.quoted(from)))
+    return files.read(to)
+  end)
 end
 
-local function build(cc, flags, text)
-  local key = core.sha256(table.concat({ core.version, cc.name, cc.version, flags, text }, "\0"))
-  if loaded[key] then return key, nil, true end
-  local where, stays = folder()
-  local path = files.join(where, key .. ".so")
-  local cached = files.is_file(path)
-  if not cached then compile(cc, flags, text, path) end
-  local library = require "ffi".load(path)
-  if not stays then -- what is loaded needs its file no more
-    os.remove(path)
-    os.remove(where)
+local ESCAPES = { ["\\"] = "\\\\", ['"'] = '\\"', ["\n"] = "\\n", ["\f"] = "\\f" }
+
+--- Make the library. Its declarations are in it, so that the next start need not look for them.
+local function compile(cc, flags, text, declarations, to, folder)
+  local source, carried = files.join(folder, "source.i"), files.join(folder, "declarations.c")
+  write(source, text)
+  write(carried, ('__attribute__((visibility("default"))) const char pg_native_declarations[] = '
+    .. '"%s";\n'):format(declarations:gsub('[\\"\n\f]', ESCAPES)))
+  return run(cc, ("%s %s %s -o %s -lm"):format(shell.quoted(source), shell.quoted(carried), flags,
+    shell.quoted(to)))
+end
+
+--- Open what was compiled; `log` is what was said then.
+local function open(path, log)
+  local ok, library = pcall(require "ffi".load, path)
+  if ok then return library end
+  os.remove(path) -- or the next start would not know why
+  if log and log ~= "" then fail(log) end
+  core.error("compile_error", "C does not load: " .. library.message, library.hint)
+end
+
+--- The library by its key, compiled by `make` unless it is in the cache; and whether it was.
+local function build(key, make)
+  local cache, log = files.cache "native", nil
+  local function into(part, folder) log = make(part, folder) end
+  if cache and core.mkdir_all(cache) then
+    local path = files.join(cache, key .. ".so")
+    local cached = files.is_file(path)
+    if not cached then files.make(path, into) end
+    return open(path, log), cached
   end
-  return key, library, cached
+  return files.in_temporary(function(folder) -- what is loaded needs its file no more
+    local path = files.join(folder, key .. ".so")
+    into(path, folder)
+    return open(path, log)
+  end), false
+end
+
+-- ---- declaring ------------------------------------------------------------------------------
+
+--- The place of a function in the source.
+local function place_of(name, source, path, line)
+  local at = name and source:find("%f[%w_]" .. name .. "%f[^%w_]%s*%(")
+  return at and ("%s:%d"):format(path, line + select(2, source:sub(1, at):gsub("\n", "")))
+end
+
+--- Declare something and take all that it names from the library now, while its types are those:
+-- a later source may have the same names with others.
+local function declare(library, text)
+  require "ffi".cdef(text)
+  for word in text:gmatch "[%a_][%w_]*" do pcall(function() return library[word] end) end
+end
+
+--- Declare what the source was found to offer.
+local function declare_own(library, source, path, line)
+  local ffi = require "ffi"
+  ffi.cdef(CARRIED)
+  for text in ffi.string(library.pg_native_declarations):gmatch "[^\f]+" do
+    local ok, e = pcall(declare, library, text)
+    if not ok then
+      local name = text:match "([%a_][%w_]*)%s*%b()%s*;$"
+      local reason = e.message:gsub("^C declaration, line %d+, column %d+: ", "")
+      core.error(e.code, ("%s cannot be declared: %s"):format(name or "a type of the source",
+        reason), "give cdef = [[ ... ]]: what is called from here, for example with void * where "
+        .. "types of headers are in the way", place_of(name, source, path, line))
+    end
+  end
 end
 
 -- ---- pg.native ------------------------------------------------------------------------------
+
+local function check_types(how)
+  for _, name in ipairs { "source", "file", "cdef" } do
+    if how[name] ~= nil and type(how[name]) ~= "string" then
+      core.error("invalid", ("option '%s': expected string, got %s"):format(name, type(how[name])))
+    end
+  end
+  if how.openmp ~= nil and type(how.openmp) ~= "boolean" then
+    core.error("invalid", ("option 'openmp': expected boolean, got %s"):format(type(how.openmp)))
+  end
+  if how.flags ~= nil and type(how.flags) ~= "string" and type(how.flags) ~= "table" then
+    core.error("invalid", ("option 'flags': expected list of strings, got %s"):format(
+      type(how.flags)))
+  end
+end
 
 local function check(how)
   if type(how) ~= "table" then
     core.error("invalid", "bad argument #1 to 'native': expected table, got " .. type(how))
   end
   for name in pairs(how) do
-    local known = false
-    for _, option in ipairs(OPTIONS) do known = known or option == name end
-    if not known then
+    if not suggest.has(OPTIONS, name) then
       core.error("invalid", ("unknown option '%s'"):format(tostring(name)),
         suggest.hint(tostring(name), OPTIONS, "options"))
     end
@@ -160,19 +222,20 @@ local function check(how)
   if (how.source == nil) == (how.file == nil) then
     core.error("invalid", "expected either 'source' or 'file'")
   end
-  for _, name in ipairs { "source", "file", "cdef" } do
-    if how[name] ~= nil and type(how[name]) ~= "string" then
-      core.error("invalid", ("option '%s': expected string, got %s"):format(name, type(how[name])))
-    end
-  end
+  check_types(how)
 end
 
 local function flags_of(how)
-  local given = how.flags or {}
-  if type(given) == "string" then given = { given } end
+  local given = type(how.flags) == "string" and { how.flags } or how.flags or {}
   local list = { FLAGS }
-  for i, flag in ipairs(given) do list[i + 1] = quoted(flag) end
-  if how.file then list[#list + 1] = "-I" .. quoted(files.dirname(how.file)) end
+  for i, flag in ipairs(given) do
+    if type(flag) ~= "string" then
+      core.error("invalid", ("option 'flags', number %d: expected string, got %s"):format(i,
+        type(flag)))
+    end
+    list[i + 1] = shell.quoted(flag)
+  end
+  if how.file then list[#list + 1] = "-I" .. shell.quoted(files.dirname(how.file)) end
   return table.concat(list, " ")
 end
 
@@ -183,8 +246,9 @@ end
 --   error when not
 -- @treturn library its functions by name, as `ffi.load` gives
 -- @treturn table {cached, openmp, compiler}
--- Raises environment (no compiler), compile_error (`where` is the line, `log` all that was said),
--- syntax (a declaration that ffi cannot read), not_found (the file).
+-- Raises environment (no compiler), compile_error (`where` is the line, `log` all that was said; a
+-- function that is nowhere, too), syntax (a declaration that ffi cannot read), not_found (the
+-- file).
 function native.open(how)
   check(how)
   local source = how.source or files.read(how.file)
@@ -194,13 +258,25 @@ function native.open(how)
     io.stderr:write(("pg.native: %s has no OpenMP: one thread\n"):format(cc.name))
   end
   if openmp then flags = flags .. " -fopenmp" end
-  local text = placed(source, how.file)
-  local key, library, cached = build(cc, flags, text)
+  local path, line = how.file, 1
+  if not path then path, line = script_place(source) end
+  local text, whole = placed(source, path, line), nil
+  if text:find '#%s*include%s*"' then whole = expanded(cc, flags, text) end -- they may change
+  local key = core.sha256(table.concat({ core.version, cc.name, cc.version, flags,
+    whole or text }, "\0"))
+  local info = { cached = true, openmp = openmp, compiler = cc.version }
   if not loaded[key] then
-    require "ffi".cdef(how.cdef or prototypes.of(source))
+    local library
+    library, info.cached = build(key, function(part, folder)
+      whole = whole or expanded(cc, flags, text)
+      local offered = table.concat(prototypes.of(whole, path), "\f")
+      return compile(cc, flags, whole, offered, part, folder)
+    end)
+    if how.cdef then declare(library, how.cdef)
+    else declare_own(library, source, path, line) end
     loaded[key] = library
   end
-  return loaded[key], { cached = cached, openmp = openmp, compiler = cc.version }
+  return loaded[key], info
 end
 
 return native

@@ -1,36 +1,35 @@
 --- What a C source offers: its own types, and prototypes of its functions that are not static.
--- A scan of what stands outside of bodies; macros in declarations are not expanded.
+-- A scan of what stands outside of bodies, in a text that the preprocessor has been through.
 -- @module perigee.prototypes
 
 local prototypes = {}
 
---- The text without comments, directives and what stands in quotes.
-local function bare(source)
-  local text = source:gsub("\\\r?\n", " ")
+--- The lines that stand in the file `path` itself, not in what it includes; no directives.
+local function own_lines(text, path)
+  local list, own = {}, true
+  for line in text:gmatch "[^\n]*" do
+    local name = line:match '^# %d+ "(.*)"'
+    if name then own = name:gsub("\\(.)", "%1") == path
+    elseif own and not line:find "^%s*#" then list[#list + 1] = line end
+  end
+  return table.concat(list, "\n")
+end
+
+--- The text with nothing in its quotes.
+local function without_quoted(text)
   local out, at = {}, 1
-  while at <= #text do
-    local from, to = text:find("[/\"'\n]", at)
+  while true do
+    local from = text:find("[\"']", at)
     if not from then break end
-    out[#out + 1] = text:sub(at, from - 1)
-    local mark = text:sub(from, from)
-    if text:find("^//", from) then
-      to = (text:find("\n", from, true) or #text + 1) - 1
-    elseif text:find("^/%*", from) then
-      to = select(2, text:find("*/", from + 2, true)) or #text
-      out[#out + 1] = " "
-    elseif mark == '"' or mark == "'" then
-      to = from + 1
-      while to < #text and text:sub(to, to) ~= mark do
-        to = to + (text:sub(to, to) == "\\" and 2 or 1)
-      end
-      out[#out + 1] = mark .. mark
-    else
-      out[#out + 1] = mark
+    local mark, to = text:sub(from, from), from + 1
+    while to < #text and text:sub(to, to) ~= mark do
+      to = to + (text:sub(to, to) == "\\" and 2 or 1)
     end
+    out[#out + 1] = text:sub(at, from - 1) .. mark .. mark
     at = to + 1
   end
   out[#out + 1] = text:sub(at)
-  return (("\n" .. table.concat(out)):gsub("\n[ \t]*#[^\n]*", "\n"))
+  return table.concat(out)
 end
 
 local function is_static(head)
@@ -56,21 +55,22 @@ local function prototype(head)
   return clean .. ";"
 end
 
---- Declarations for `ffi.cdef`.
--- @tparam string source C
--- @treturn string
-function prototypes.of(source)
-  local text, list = bare(source), {}
+--- Declarations for `ffi.cdef`, in their order.
+-- @tparam string text C as the preprocessor prints it, with its line markers
+-- @tparam string path the file whose own declarations they are
+-- @treturn table list of strings
+function prototypes.of(text, path)
+  local bare, list = without_quoted(own_lines(text, path)), {}
   local start, at = 1, 1
   while true do
-    at = text:find("[;{]", at)
+    at = bare:find("[;{]", at)
     if not at then break end
-    local head = text:sub(start, at - 1)
-    if text:sub(at, at) == ";" then
+    local head = bare:sub(start, at - 1)
+    if bare:sub(at, at) == ";" then
       list[#list + 1] = type_declaration(head)
       start, at = at + 1, at + 1
     else
-      local stop = select(2, text:find("%b{}", at)) or #text
+      local stop = select(2, bare:find("%b{}", at)) or #bare
       if head:find "%)%s*$" and not head:find "=" then
         list[#list + 1] = prototype(head)
         start = stop + 1
@@ -78,7 +78,7 @@ function prototypes.of(source)
       at = stop + 1
     end
   end
-  return table.concat(list, "\n")
+  return list
 end
 
 return prototypes

@@ -182,7 +182,7 @@ end
 -- @treturn table the task
 function repro.run(whole, session, db)
   local task, notes, folder = task_of(whole), {}, files.temporary()
-  local _ <close> = setmetatable({}, { __close = function() sources.remove(folder) end })
+  local _ <close> = setmetatable({}, { __close = function() files.remove(folder) end })
   local one = repro.restore(task, whole, repro.bundle(whole, db), folder, notes)
   local rec, extra
   if whole.kind == "check" then

@@ -107,18 +107,4 @@ function sources.write(bundle, folder)
   return files.join(folder, table.concat(parts_of(bundle[1].name), "/"))
 end
 
---- Remove what is in a folder that `write` made.
-function sources.empty(folder)
-  for _, name in ipairs(core.list_dir(folder) or {}) do
-    local path = files.join(folder, name)
-    if files.is_folder(path) then sources.remove(path) else os.remove(path) end
-  end
-end
-
---- Remove such a folder with what is in it.
-function sources.remove(folder)
-  sources.empty(folder)
-  os.remove(folder)
-end
-
 return sources

@@ -2,6 +2,8 @@
 -- They come with Debian's package libcgal-demo, in an archive under its documentation.
 
 local core = require "perigee.core"
+local files = require "perigee.files"
+local shell = require "perigee.shell"
 local tsdf = require "perigee.tsdf"
 
 local PACKAGE = "libcgal-demo"
@@ -31,27 +33,18 @@ local FILES = {
   },
 }
 
-local function quoted(text)
-  return "'" .. text:gsub("'", "'\\''") .. "'"
-end
+local quoted = shell.quoted
 
-local function shell(format, ...)
+local function run(format, ...)
   return os.execute(format:format(...)) == true
-end
-
-local function temporary_folder()
-  local path = os.tmpname()
-  os.remove(path)
-  core.mkdir_all(path)
-  return path
 end
 
 -- The package file in `folder`, fetched by apt with the lists it has, else with new ones.
 local function fetch(folder)
   local at = quoted(folder)
   local download = "cd %s && apt-get -qq download " .. PACKAGE .. " 2>apt.log"
-  local done = shell(download, at)
-    or (shell("apt-get -qq update >>%s/apt.log 2>&1", at) and shell(download, at))
+  local done = run(download, at)
+    or (run("apt-get -qq update >>%s/apt.log 2>&1", at) and run(download, at))
   if not done then
     local log = core.read_file(folder .. "/apt.log") or ""
     core.error("environment", ("apt-get could not download %s: %s"):format(PACKAGE,
@@ -63,7 +56,7 @@ end
 -- Unpack the archive of the package in `folder` there.
 local function unpack_package(folder)
   local at = quoted(folder)
-  local ok = shell("cd %s && dpkg-deb --fsys-tarfile *.deb | tar -xO ./%s | tar -xz", at, ARCHIVE)
+  local ok = run("cd %s && dpkg-deb --fsys-tarfile *.deb | tar -xO ./%s | tar -xz", at, ARCHIVE)
   if not ok then
     core.error("environment", ("cannot unpack %s from %s"):format(ARCHIVE, PACKAGE),
       "it needs dpkg-deb, tar and gzip")
@@ -86,16 +79,13 @@ local function main()
     return
   end
   core.mkdir_all(tsdf.scan_path(""))
-  local folder = temporary_folder()
-  local ok, e = pcall(function()
+  files.in_temporary(function(folder)
     fetch(folder)
     unpack_package(folder)
     for _, scan in ipairs(tsdf.SCANS) do
       install(folder, scan.file, table.unpack(FILES[scan.file]))
     end
   end)
-  shell("rm -rf %s", quoted(folder))
-  if not ok then error(e, 0) end
 end
 
 main()

@@ -2,7 +2,6 @@
 local lu = require "luaunit"
 local core = require "perigee.core"
 local files = require "perigee.files"
-local sources = require "perigee.sources"
 
 local folder = files.temporary()
 
@@ -68,5 +67,5 @@ function TestChannel:test_a_lock_is_held_by_one_until_it_is_closed()
 end
 
 local status = lu.LuaUnit.run()
-sources.remove(folder)
+files.remove(folder)
 os.exit(status, true)

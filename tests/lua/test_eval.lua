@@ -5,7 +5,6 @@ local core = require "perigee.core"
 local agent = require "perigee.agent"
 local files = require "perigee.files"
 local scores = require "perigee.scores"
-local sources = require "perigee.sources"
 local store = require "perigee.store"
 
 local BINARY = core.binary()
@@ -309,5 +308,5 @@ function TestRuns:test_bad_usage()
 end
 
 local status = lu.LuaUnit.run()
-sources.remove(folder)
+files.remove(folder)
 os.exit(status, true)

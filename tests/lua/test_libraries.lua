@@ -120,8 +120,23 @@ function TestBlas.test_wrong_shapes_and_dtypes_are_told()
     random({ 2, 2 }, 1), { c = random({ 3, 2 }, 1) })
   lu.assertErrorMsgContains("unknown option 'betta'", blas.gemm, random({ 2, 2 }, 1),
     random({ 2, 2 }, 1), { betta = 1 })
+  lu.assertErrorMsgContains("gemm: options: expected table, got number", blas.gemm,
+    random({ 2, 2 }, 1), random({ 2, 2 }, 1), 5)
   lu.assertErrorMsgContains("x has 2 elements, y has 3", blas.dot, random({ 2 }, 1),
     random({ 3 }, 1))
+end
+
+-- Undefined in BLAS: what is read may be new already.
+function TestBlas.test_a_result_in_the_memory_of_an_argument_is_refused()
+  local a, b, x = random({ 2, 2 }, 1), random({ 2, 2 }, 2), random({ 6 }, 3)
+  lu.assertErrorMsgContains("gemm: c has memory in common with a", blas.gemm, a, b, { c = a })
+  lu.assertErrorMsgContains("gemm: c has memory in common with b", blas.gemm, a, b,
+    { c = b:reshape { 2, 2 } })
+  lu.assertErrorMsgContains("gemv: y has memory in common with x", blas.gemv, a, x:slice(0, 2),
+    { y = x:slice(1, 2) })
+  lu.assertErrorMsgContains("trsm: b has memory in common with a", blas.trsm, a, a)
+  local beside = blas.gemv(a, x:slice(0, 2), { y = x:slice(2, 2) })
+  assert_near(pg.product(a, x:slice(0, 2)):reshape(2), beside, 1e-15)
 end
 
 -- ---- LAPACK ----
@@ -368,6 +383,18 @@ function TestGsl.test_domain_range_and_names()
   lu.assertErrorMsgContains("beta: expected 2 arguments, got 1", gsl.beta, 1)
   lu.assertErrorMsgContains("argument 1: expected number, got nil", gsl.erf, nil)
   lu.assertErrorMsgContains("expected an array of numbers, got number", gsl.map, "erf", 1)
+end
+
+-- C would cut them: the value of another order.
+function TestGsl.test_an_order_is_an_integer()
+  for _, order in ipairs { 1.5, 2 ^ 40, -2 ^ 31 - 1, 0 / 0, 1 / 0 } do
+    local code, e = code_of(gsl.bessel_Jn, order, 2)
+    lu.assertEquals(code, "range")
+    lu.assertStrContains(e.message, "bessel_Jn: argument 1: expected an integer of 32 bits")
+  end
+  lu.assertEquals((gsl.bessel_Jn(2.0, 2)), (gsl.bessel_Jn(2, 2)))
+  lu.assertErrorMsgContains("argument 1: expected an integer of 32 bits, got 1.5", gsl.map,
+    "bessel_Jn", pg.array("f64", 2), 1.5)
 end
 
 os.exit(lu.LuaUnit.run())

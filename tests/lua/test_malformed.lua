@@ -157,6 +157,16 @@ function TestFields:test_task_files_with_one_wrong_character()
   lu.assertTrue(refused > 150, refused .. " refused")
 end
 
+-- What the script around it holds is not the file's.
+function TestFields:test_loading_counts_what_the_file_takes()
+  local held = ("x"):rep(530 << 20)
+  local ok, found = pcall(catalogue.load, "tasks/vector/saxpy.lua")
+  lu.assertTrue(ok, tostring(found))
+  lu.assertEquals(#held, 530 << 20)
+  lu.assertErrorMsgContains("loading took more than 512 MB", catalogue.load,
+    "tests/malformed/tasks/memory.lua")
+end
+
 function TestFields:test_what_is_no_declaration()
   for i, value in ipairs(VALUES) do
     local ok, e = pcall(task.new, value)

@@ -3,11 +3,10 @@ local lu = require "luaunit"
 local pg = require "perigee"
 local core = require "perigee.core"
 local ffi = require "ffi"
+local files = require "perigee.files"
 local prototypes = require "perigee.prototypes"
 
-local folder = os.tmpname()
-os.remove(folder)
-core.mkdir_all(folder)
+local folder = files.temporary()
 local getenv = os.getenv
 local variables = { PERIGEE_CACHE = folder }
 os.getenv = function(name) -- luacheck: ignore
@@ -140,12 +139,111 @@ function TestNative.test_options_are_checked()
   lu.assertErrorMsgContains("either 'source' or 'file'", pg.native, {})
   lu.assertErrorMsgContains("option 'source': expected string", pg.native, { source = {} })
   lu.assertErrorMsgContains("expected table", pg.native, "int f;")
+  local source = "int t_options(void) { return 1; }"
+  lu.assertErrorMsgContains("option 'flags': expected list of strings, got number", pg.native,
+    { source = source, flags = 5 })
+  lu.assertErrorMsgContains("option 'flags', number 2: expected string, got number", pg.native,
+    { source = source, flags = { "-O1", 5 } })
+  lu.assertErrorMsgContains("option 'openmp': expected boolean, got string", pg.native,
+    { source = source, openmp = "yes" })
+end
+
+-- "symbol lookup error" and the end of the process, if it were found out when it is called.
+function TestNative.test_a_function_that_is_nowhere_is_an_error_with_its_place()
+  local here = debug.getinfo(1, "l").currentline
+  local how = { source = [[
+    int t_nowhere(void);
+    int t_calls(void) {
+      return t_nowhere();
+    }
+  ]] }
+  for _ = 1, 2 do -- it is not kept for the next start
+    local ok, e = pcall(pg.native, how)
+    lu.assertFalse(ok)
+    lu.assertEquals(e.code, "compile_error")
+    lu.assertStrMatches(e.message, ".*undefined.*t_nowhere.*")
+    lu.assertStrMatches(e.where, ".*test_native.lua:" .. here + 4)
+  end
+end
+
+function TestNative.test_what_the_host_exports_may_be_called()
+  local lib = pg.native { source = [[
+    extern const char lua_ident[];
+    int t_host(void) { return lua_ident[0] == '$'; }
+  ]] }
+  lu.assertEquals(lib.t_host(), 1)
+end
+
+-- Declarations are those of the process; each library keeps its own.
+function TestNative.test_two_sources_may_have_the_same_name_with_other_types()
+  local first = pg.native { source = "int t_same(int x) { return x + 1; }" }
+  local second = pg.native { source = "double t_same(double x) { return 2 * x; }" }
+  lu.assertEquals(second.t_same(2.25), 4.5)
+  lu.assertEquals(first.t_same(2), 3)
+  local given = pg.native { source = "long t_same(long x, long y) { return x * y; }",
+    cdef = "long t_same(long, long);" }
+  local last = pg.native { source = "float t_same(void) { return 0.5f; }" }
+  lu.assertEquals({ first.t_same(2), second.t_same(2.25), given.t_same(6, 7), last.t_same() },
+    { 3, 4.5, 42, 0.5 })
+end
+
+function TestNative.test_macros_and_conditions_are_those_of_the_compiler()
+  local lib = pg.native { flags = "-DT_FLAG=7", source = [[
+    #ifdef __cplusplus
+    extern "C" {
+    #endif
+    #define T_REAL double
+    #if 0
+    int t_branch(void) { return 1; }
+    #else
+    T_REAL t_branch(T_REAL x) { return x * T_FLAG; }
+    #endif
+    #ifdef __cplusplus
+    }
+    #endif
+  ]] }
+  lu.assertEquals(lib.t_branch(0.5), 3.5)
+end
+
+function TestNative.test_a_type_of_a_header_wants_a_declaration()
+  local here = debug.getinfo(1, "l").currentline
+  local how = { source = [[
+    #include <stdio.h>
+    int t_opaque(FILE* file) { return file == NULL; }
+  ]] }
+  local ok, e = pcall(pg.native, how)
+  lu.assertFalse(ok)
+  lu.assertStrContains(e.message, "t_opaque cannot be declared: ")
+  lu.assertStrContains(e.message, "'FILE'")
+  lu.assertStrContains(e.hint, "cdef")
+  lu.assertStrMatches(e.where, ".*test_native.lua:" .. here + 3)
+  how.cdef = "int t_opaque(void* file);"
+  lu.assertEquals(pg.native(how).t_opaque(nil), 1)
+end
+
+-- A reference that is quietly of an older header would be worse than a slower start.
+function TestNative.test_a_header_of_ones_own_that_changed_is_compiled_again()
+  local path, header = folder .. "/own.c", folder .. "/own.h"
+  core.write_file(path, '#include "own.h"\nint t_own(void) { return T_OWN; }\n')
+  for _, value in ipairs { 1, 2 } do
+    core.write_file(header, "#define T_OWN " .. value)
+    lu.assertEquals(pg.native { file = path }.t_own(), value)
+  end
+end
+
+function TestNative.test_nothing_but_libraries_is_in_the_cache()
+  for _, name in ipairs(core.list_dir(folder .. "/native")) do
+    lu.assertStrMatches(name, "%x+%.so")
+  end
 end
 
 function TestNative.test_prototypes_leave_out_what_is_not_offered()
-  local text = prototypes.of [[
-    #define BODY {
-    // int comment(void) { }
+  local text = prototypes.of([[
+# 1 "/usr/include/other.h" 1 3
+    int other(void) { }
+    typedef int other_t;
+# 7 "own.c" 2
+    #pragma omp simd {
     int global = 3, list[] = { 1, 2 };
     const char* text = "int quoted(void) { }";
     struct pair { int a; struct { int b; } in; };
@@ -153,16 +251,11 @@ function TestNative.test_prototypes_leave_out_what_is_not_offered()
     extern inline unsigned long big(struct pair p)
     { if (p.a) { return 1; } return '}'; }
     int declared(int);
-  ]]
-  lu.assertEquals((text:gsub("%s+", " ")),
+  ]], "own.c")
+  lu.assertEquals((table.concat(text):gsub("%s+", " ")),
     " struct pair { int a; struct { int b; } in; }; unsigned long big(struct pair p) ;")
 end
 
 local status = lu.LuaUnit.run()
-for _, name in ipairs(core.list_dir(folder .. "/native") or {}) do
-  os.remove(folder .. "/native/" .. (type(name) == "table" and name.name or name))
-end
-os.remove(folder .. "/native")
-os.remove(folder .. "/faulty.c")
-os.remove(folder)
+files.remove(folder)
 os.exit(status)

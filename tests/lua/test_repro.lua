@@ -2,6 +2,7 @@
 -- And what a record says of itself for that. The task is in tests/tune.
 local lu = require "luaunit"
 local core = require "perigee.core"
+local files = require "perigee.files"
 local sources = require "perigee.sources"
 
 local BINARY = core.realpath((os.getenv("BUILD") or "build") .. "/perigee")
@@ -59,7 +60,7 @@ function TestSources:test_a_bundle_has_the_files_beside_the_source()
   local main = sources.write(bundle, place .. "/out")
   lu.assertEquals(main, place .. "/out/kernels/a.cu")
   lu.assertEquals(core.read_file(place .. "/out/common/d.cuh"), "// d\n")
-  sources.remove(place .. "/out")
+  files.remove(place .. "/out")
   lu.assertNil(core.file_info(place .. "/out"))
 end
 

@@ -7,7 +7,6 @@ local files = require "perigee.files"
 local protocol = require "perigee.serve.protocol"
 local schema = require "perigee.serve.schema"
 local serve_client = require "serve_client"
-local sources = require "perigee.sources"
 local tools = require "perigee.serve.tools"
 
 local folder = files.temporary()
@@ -540,5 +539,5 @@ function TestEnds:test_prompts_for_the_three_settings()
 end
 
 local status = lu.LuaUnit.run()
-sources.remove(folder)
+files.remove(folder)
 os.exit(status, true)

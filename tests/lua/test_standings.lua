@@ -4,7 +4,6 @@ local lu = require "luaunit"
 local core = require "perigee.core"
 local files = require "perigee.files"
 local linediff = require "perigee.linediff"
-local sources = require "perigee.sources"
 local standings = require "perigee.standings"
 local store = require "perigee.store"
 
@@ -149,5 +148,5 @@ function TestStandings:test_history_says_where_one_fell_back()
 end
 
 local status = lu.LuaUnit.run()
-sources.remove(folder)
+files.remove(folder)
 os.exit(status, true)

@@ -6,7 +6,6 @@ local core = require "perigee.core"
 local columns = require "perigee.columns"
 local files = require "perigee.files"
 local peer = require "perigee.serve.peer"
-local sources = require "perigee.sources"
 
 -- whose plain implementation is one file with the task's own launch
 local TASKS = { "vector/saxpy", "norm/softmax", "sparse/spmv", "conv/conv2d", "matmul/f16",
@@ -145,4 +144,4 @@ print(("a ping while it hangs: %.2f ms"):format(1e3 * ping))
 print(("from its cancellation to the verdict of the next, %s: %.0f ms"):format(answer.verdict,
   1e3 * (core.now() - started)))
 client:close()
-sources.remove(folder)
+files.remove(folder)

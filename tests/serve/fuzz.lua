@@ -5,7 +5,6 @@ local core = require "perigee.core"
 local files = require "perigee.files"
 local peer = require "perigee.serve.peer"
 local protocol = require "perigee.serve.protocol"
-local sources = require "perigee.sources"
 local tools = require "perigee.serve.tools"
 
 local seconds = tonumber(arg[1]) or 30
@@ -213,7 +212,7 @@ if not failed then
   settle()
 end
 client.peer:close()
-sources.remove(folder)
+files.remove(folder)
 print(("%d messages, %d answers, seed %d%s"):format(sent, answers, seed,
   failed and ": " .. failed or ""))
 return failed and 1 or 0

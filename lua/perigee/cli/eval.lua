@@ -10,7 +10,6 @@ local files = require "perigee.files"
 local lane = require "perigee.serve.lane"
 local progress = require "perigee.progress"
 local scores = require "perigee.scores"
-local sources = require "perigee.sources"
 local store = require "perigee.store"
 local suggest = require "perigee.suggest"
 local units = require "perigee.units"
@@ -132,7 +131,7 @@ local function hand_out(lanes, waiting)
   for _, one in ipairs(lanes) do
     if one.lane:count() == 0 and #waiting > 0 then
       local sample = table.remove(waiting, 1)
-      sources.empty(one.folder)
+      files.empty(one.folder)
       one.lane:add { sample = sample, line = core.json_encode { method = "eval/sample",
         params = sample, version = "", options = one.options, folder = one.folder } }
     end
@@ -180,7 +179,7 @@ local function run(options, waiting)
   line:clear()
   for _, one in ipairs(lanes) do
     one.lane:drop()
-    sources.remove(one.folder)
+    files.remove(one.folder)
   end
   return states, done < total
 end

@@ -3,6 +3,7 @@
 -- @module perigee.irregularity.ncu
 
 local core = require "perigee.core"
+local shell = require "perigee.shell"
 
 local ncu = {}
 
@@ -25,8 +26,6 @@ function ncu.find()
     .. "/opt/nvidia/nsight-compute/*/ncu 2>/dev/null")
   return pipe and pipe:read "l" or nil
 end
-
-local function quoted(text) return "'" .. text:gsub("'", "'\\''") .. "'" end
 
 local function names_of(metrics)
   local names = {}
@@ -84,12 +83,12 @@ function ncu.run(arguments, kernels, how)
   local tool, metrics = ncu.find(), how and how.metrics or METRICS
   if not tool then return nil, "no ncu on this machine" end
   local log, words = os.tmpname(), {}
-  for i, argument in ipairs(arguments) do words[i] = quoted(argument) end
+  for i, argument in ipairs(arguments) do words[i] = shell.quoted(argument) end
   local command = "%s%s --clock-control none --cache-control all --target-processes all --csv "
     .. "--print-units base --log-file %s --metrics %s %s %s 2>&1"
   local limit = how and how.seconds and ("timeout %d "):format(how.seconds) or ""
-  local pipe <close> = io.popen(command:format(limit, quoted(tool), quoted(log),
-    names_of(metrics), quoted(core.binary()), table.concat(words, " ")))
+  local pipe <close> = io.popen(command:format(limit, shell.quoted(tool), shell.quoted(log),
+    names_of(metrics), shell.quoted(core.binary()), table.concat(words, " ")))
   local said = pipe:read "a"
   local text = core.read_file(log) or ""
   os.remove(log)

@@ -4,6 +4,7 @@
 -- @module perigee.lang.rust
 
 local core = require "perigee.core"
+local errors = require "perigee.errors"
 local files = require "perigee.files"
 local worker = require "perigee.worker"
 
@@ -107,11 +108,14 @@ end
 local function cached(cache, key, product, build, process, tools)
   local folder = files.join(cache, core.sha256(key):sub(1, 16))
   if files.is_file(files.join(folder, product)) then return folder end
-  local fresh = ("%s.%d"):format(folder, core.getpid())
-  local ok, e = core.mkdir_all(fresh)
-  if ok then ok, e = build(process, tools, fresh) end
-  if not ok then return nil, e end
-  os.rename(fresh, folder) -- somebody else may have been faster; then theirs is as good
+  local made, problem = core.mkdir_all(cache)
+  if not made then return nil, problem end
+  local ok, failure = errors.catch("io", files.make, folder, function(part)
+    local done, e = core.mkdir_all(part)
+    if done then done, e = build(process, tools, part) end
+    if not done then error(e, 0) end
+  end)
+  if not ok then return nil, failure end
   return folder
 end
 

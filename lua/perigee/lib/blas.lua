@@ -121,12 +121,13 @@ end
 -- Leading dimensions are at least 1, also of empty matrices.
 local function leading(matrix) return math.max(1, matrix.shape[2]) end
 
--- The array that receives a result: the option, or a new one.
-local function result_of(where, name, o, like, shape)
-  local array = o[name]
+-- The array that receives a result: the option, apart from the arguments, or a new one.
+local function result_of(where, name, o, shape, arguments)
+  local array, like = o[name], arguments.a
   if not array then return core.array(like.dtype, shape) end
   check(where, name, array, #shape, like)
   library.check_shape(where, name, array, shape)
+  library.check_apart(where, name, array, arguments)
   return array
 end
 
@@ -143,7 +144,7 @@ function blas.gemv(a, x, options)
   if x.count ~= n then
     core.error("invalid", ("gemv: x has %d elements, expected %d"):format(x.count, n))
   end
-  local y = result_of("gemv", "y", o, a, { m })
+  local y = result_of("gemv", "y", o, { m }, { a = a, x = x })
   routine("gemv", a)(ROW_MAJOR, o.transposed and TRANSPOSED or PLAIN, a.shape[1], a.shape[2],
     o.alpha or 1, a, leading(a), x, 1, o.beta or 0, y, 1)
   return y
@@ -165,7 +166,7 @@ function blas.gemm(a, b, options)
   if rows ~= k then
     core.error("invalid", ("gemm: a has %d columns, b has %d rows"):format(k, rows))
   end
-  local c = result_of("gemm", "c", o, a, { m, n })
+  local c = result_of("gemm", "c", o, { m, n }, { a = a, b = b })
   routine("gemm", a)(ROW_MAJOR, o.a_transposed and TRANSPOSED or PLAIN,
     o.b_transposed and TRANSPOSED or PLAIN, m, n, k, o.alpha or 1, a, leading(a), b, leading(b),
     o.beta or 0, c, leading(c))
@@ -182,6 +183,7 @@ function blas.trsm(a, b, options)
   check("trsm", "a", a, 2)
   check("trsm", "b", b, 2, a)
   library.check_shape("trsm", "a", a, { b.shape[1], b.shape[1] })
+  library.check_apart("trsm", "b", b, { a = a })
   routine("trsm", a)(ROW_MAJOR, LEFT, o.upper and UPPER or LOWER,
     o.transposed and TRANSPOSED or PLAIN, o.unit and UNIT or NON_UNIT, b.shape[1], b.shape[2],
     o.alpha or 1, a, leading(a), b, leading(b))

@@ -6,6 +6,7 @@ local core = require "perigee.core"
 local cuda = require "perigee.lib.cuda"
 local ffi = require "ffi"
 local files = require "perigee.files"
+local shell = require "perigee.shell"
 
 local cub = {}
 
@@ -14,17 +15,7 @@ local HEAD = [[
 #define PG_EXPORT extern "C" __attribute__((visibility("default")))
 PG_EXPORT int pg_cub_version() { return CUB_VERSION; }
 ]]
-local FLAGS = "-shared -O3 -std=c++17 -arch=native -Xcompiler -fPIC"
-
-local function output_of(command)
-  local pipe = io.popen(command .. " 2>&1", "r")
-  local text = pipe:read "a"
-  return text, pipe:close() == true
-end
-
-local function quoted(word)
-  return "'" .. word:gsub("'", "'\\''") .. "'"
-end
+local FLAGS = "-shared -O3 -std=c++17 -arch=native -Xcompiler -fPIC -Xlinker -z,defs"
 
 -- nvcc and what it says of itself.
 local function compiler()
@@ -37,7 +28,7 @@ local function compiler()
     candidates[#candidates + 1] = path
   end
   for _, path in ipairs(candidates) do
-    local text, ok = output_of(quoted(path) .. " --version")
+    local text, ok = shell.output(shell.quoted(path) .. " --version")
     if ok then return path, text end
   end
   core.error("environment", "this machine has no nvcc, which compiles CUB",
@@ -48,18 +39,13 @@ local function first_error(log)
   return log:match "[^\n]*error[^\n]*" or log:match "[^\n]+" or "it says nothing"
 end
 
-local function compile(nvcc, source, path)
-  local part = ("%s.%d"):format(path, core.getpid())
-  local ok, e = core.write_file(part .. ".cu", source)
+local function compile(nvcc, text, to, folder)
+  local source = files.join(folder, "source.cu")
+  local ok, e = core.write_file(source, text)
   if not ok then core.error(e.code, e.message, e.hint, e.where) end
-  local log, compiled = output_of(("%s %s %s -o %s"):format(quoted(nvcc), FLAGS,
-    quoted(part .. ".cu"), quoted(part .. ".so")))
-  os.remove(part .. ".cu")
-  if not compiled then
-    os.remove(part .. ".so")
-    core.error("compile_error", "nvcc: " .. first_error(log))
-  end
-  assert(os.rename(part .. ".so", path))
+  local log, compiled = shell.output(("%s %s %s -o %s"):format(shell.quoted(nvcc), FLAGS,
+    shell.quoted(source), shell.quoted(to)))
+  if not compiled then core.error("compile_error", "nvcc: " .. first_error(log)) end
 end
 
 --- Compile functions that call CUB, for the GPU that is here, or take them from the user's cache.
@@ -71,6 +57,12 @@ end
 -- @treturn string version of CUB
 -- @raise "environment" without nvcc, "compile_error"
 function cub.compile(source, declarations, gpu)
+  for i, text in ipairs { source or false, declarations or false, gpu or false } do
+    if type(text) ~= "string" then
+      core.error("invalid", ("bad argument #%d to 'compile': expected string, got %s"):format(i,
+        text and type(text) or "nil"))
+    end
+  end
   local nvcc, version = compiler()
   local text = HEAD .. source
   local key = core.sha256(table.concat({ version, FLAGS, gpu, text }, "\0"))
@@ -80,7 +72,9 @@ function cub.compile(source, declarations, gpu)
       "set HOME or XDG_CACHE_HOME")
   end
   local path = files.join(folder, key .. ".so")
-  if not files.is_file(path) then compile(nvcc, text, path) end
+  if not files.is_file(path) then
+    files.make(path, function(to, within) compile(nvcc, text, to, within) end)
+  end
   ffi.cdef("int pg_cub_version();" .. declarations)
   local library = ffi.load(path)
   return library, cuda.version_text(library.pg_cub_version(), 100000)

@@ -6,6 +6,7 @@
 local core = require "perigee.core"
 local ffi = require "ffi"
 local files = require "perigee.files"
+local shell = require "perigee.shell"
 
 local cuda = {}
 
@@ -38,8 +39,8 @@ end
 -- Where the user's Python looks for packages; asked only when a library is nowhere else.
 local function python_folders()
   local python = os.getenv "PERIGEE_PYTHON" or "python3"
-  local pipe = io.popen(("'%s' -c 'import sys; print(*sys.path, sep=chr(10))' 2>/dev/null"):format(
-    (python:gsub("'", "'\\''"))), "r")
+  local pipe = io.popen(shell.quoted(python)
+    .. " -c 'import sys; print(*sys.path, sep=chr(10))' 2>/dev/null", "r")
   local list = {}
   for folder in pipe:lines() do
     if folder ~= "" then add_wheels(folder, list) end
@@ -126,9 +127,10 @@ end
 
 -- ---- memory and streams ----
 
---- The driver's library.
+--- The driver's library. @raise "environment"
 function cuda.driver()
-  return ffi.load "libcuda.so.1"
+  return try "libcuda.so.1" or core.error("environment", "this machine has no libcuda.so.1",
+    "it comes with the driver of an NVIDIA GPU")
 end
 
 --- Device memory that nobody else touches.

@@ -33,6 +33,7 @@ local FUNCTIONS = {
 
 local SIGNATURE = { d = "double", i = "int" }
 local DOMAIN, UNDERFLOW = 1, 15 -- GSL's status
+local INT_LEAST, INT_MOST = -(1 << 31), (1 << 31) - 1
 
 local known, names = {}, {}
 local function declarations()
@@ -88,6 +89,11 @@ local function check(name, kinds, ...)
     if type(value) ~= "number" then
       core.error("invalid", ("%s: argument %d: expected number, got %s"):format(name, i,
         type(value)))
+    end
+    local whole = kinds:sub(i, i) ~= "i" or math.tointeger(value)
+    if not whole or whole ~= true and (whole < INT_LEAST or whole > INT_MOST) then
+      core.error("range", ("%s: argument %d: expected an integer of 32 bits, got %.17g"):format(
+        name, i, value))
     end
   end
 end

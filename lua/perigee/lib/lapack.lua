@@ -56,10 +56,10 @@ local function check_square(where, a)
   return a.shape[1]
 end
 
--- Call a routine; `failed(info)` says what a positive info means.
+-- Call a routine; `failed` says what a positive info means, nil where there is none.
 local function call(name, failed, ...)
   local info = open()["LAPACKE_" .. name](...)
-  if info > 0 then core.error("range", failed:format(info - 1)) end
+  if info > 0 and failed then core.error("range", failed:format(info - 1)) end
   if info < -1000 then core.error("out_of_memory", name .. ": no memory for its workspace") end
   if info < 0 then
     core.error("invalid", ("%s: argument %d is wrong, or has a NaN"):format(name, -info))
@@ -120,7 +120,7 @@ function lapack.condition(a)
   local lu, _, singular = lapack.lu(a)
   if singular then return math.huge end
   local reciprocal = core.array("f64", 1)
-  call("dgecon", "condition: %d", ROW_MAJOR, ONE_NORM, n, lu, leading(a), one_norm(a), reciprocal)
+  call("dgecon", nil, ROW_MAJOR, ONE_NORM, n, lu, leading(a), one_norm(a), reciprocal)
   return 1 / reciprocal[0]
 end
 
@@ -151,11 +151,11 @@ function lapack.qr(a)
   if m < n then
     core.error("invalid", ("qr: a has %d rows, fewer than its %d columns"):format(m, n)) end
   local q, tau, r = a:copy(), core.array("f64", n), core.array("f64", { n, n })
-  call("dgeqrf", "qr: %d", ROW_MAJOR, m, n, q, leading(a), tau)
+  call("dgeqrf", nil, ROW_MAJOR, m, n, q, leading(a), tau)
   for i = 0, n - 1 do
     r:slice(i * n + i, n - i):copy_from(q:slice(i * n + i, n - i))
   end
-  call("dorgqr", "qr: %d", ROW_MAJOR, m, n, n, q, leading(a), tau)
+  call("dorgqr", nil, ROW_MAJOR, m, n, n, q, leading(a), tau)
   return q, r
 end
 

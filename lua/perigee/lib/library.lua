@@ -5,6 +5,7 @@
 
 local core = require "perigee.core"
 local ffi = require "ffi"
+local suggest = require "perigee.suggest"
 
 local library = {}
 
@@ -79,21 +80,43 @@ function library.check_shape(where, name, array, shape)
   end
 end
 
+local function address(array)
+  return ffi.tonumber(ffi.cast("uintptr_t", ffi.cast("const void *", array)))
+end
+
+--- Refuse a result that lies in the memory of an argument: it would be read when it is half new.
+-- @tparam string where name of the function
+-- @tparam string name of the result
+-- @tparam array array the result
+-- @tparam table others arguments by name
+function library.check_apart(where, name, array, others)
+  local from = address(array)
+  for other, argument in pairs(others) do
+    local start = address(argument)
+    if from < start + argument.nbytes and start < from + array.nbytes then
+      core.error("invalid", ("%s: %s has memory in common with %s"):format(where, name, other),
+        name .. " = " .. other .. ":copy() keeps them apart")
+    end
+  end
+end
+
 --- Refuse options that are not known.
 -- @tparam string where name of the function
 -- @tparam table options or nil
 -- @tparam table known list of names
 -- @treturn table the options
 function library.options(where, options, known)
-  for name in pairs(options or {}) do
-    local allowed = false
-    for _, other in ipairs(known) do allowed = allowed or other == name end
-    if not allowed then
+  if options == nil then return {} end
+  if type(options) ~= "table" then
+    core.error("invalid", ("%s: options: expected table, got %s"):format(where, type(options)))
+  end
+  for name in pairs(options) do
+    if not suggest.has(known, name) then
       core.error("invalid", ("%s: unknown option '%s'"):format(where, tostring(name)),
-        require("perigee.suggest").hint(tostring(name), known, "options"))
+        suggest.hint(tostring(name), known, "options"))
     end
   end
-  return options or {}
+  return options
 end
 
 return library

@@ -5,6 +5,7 @@
 local core = require "perigee.core"
 local ffi = require "ffi"
 local files = require "perigee.files"
+local shell = require "perigee.shell"
 
 local python = {}
 
@@ -20,7 +21,7 @@ local ASK = "import sys, sysconfig; v = sysconfig.get_config_var; print(v('LIBDI
   .. "v('INSTSONAME'), sys.base_prefix, sys.executable, *sys.path[1:], sep=chr(10))"
 
 local function ask(program)
-  local pipe = io.popen(("'%s' -c \"%s\" 2>/dev/null"):format(program:gsub("'", "'\\''"), ASK), "r")
+  local pipe = io.popen(("%s -c \"%s\" 2>/dev/null"):format(shell.quoted(program), ASK), "r")
   local lines = {}
   for line in pipe:lines() do lines[#lines + 1] = line end
   if not pipe:close() or #lines < 4 then

@@ -193,7 +193,7 @@ local ONLY_STATELESS = { ["server/discover"] = true }
 
 local function forget(self, call)
   self.calls[call.key] = nil
-  if call.folder then require("perigee.sources").empty(call.folder) end
+  if call.folder then files.empty(call.folder) end
 end
 
 -- Values strictly grow, whatever the work itself knows of its progress.
@@ -340,7 +340,7 @@ end
 
 function Server:close()
   for _, one in pairs(self.lanes) do one:stop() end
-  if self.folder then require("perigee.sources").remove(self.folder) end
+  if self.folder then files.remove(self.folder) end
   self.client:close()
 end
 
