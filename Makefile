@@ -127,29 +127,38 @@ asan: ## the same in build/asan, with AddressSanitizer and UBSan
 	@$(MAKE) -s --no-print-directory BUILD=$(BUILD)/asan CFLAGS="-O1 -g" VEC_FLAGS=-O0 SAN="$(SANITIZE)" build tests $(BUILD)/asan/tests/embed/api
 
 # Each tests/fuzz/fuzz_NAME.c has LLVMFuzzerTestOneInput and reads PTX, fuzz_cdef C declarations. Seeds stay as they
-# are; finds go to build/fuzz.
+# are. Without FUZZ_SECONDS the same runs each time, so that a test never depends on luck (use_cmp would: it learns from
+# addresses); with it new ones, whose finds go to build/fuzz and are the seeds of the next.
 FUZZERS := $(patsubst tests/fuzz/fuzz_%.c,%,$(wildcard tests/fuzz/fuzz_*.c))
 SIM_CORE := $(filter $(BUILD)/obj/sim/%,$(CORE)) \
             $(patsubst host/%.c,$(BUILD)/obj/%.o,$(filter-out host/main.c host/device.c,$(wildcard host/*.c)))
 CDEF_CORE := $(filter $(addprefix $(BUILD)/obj/ffi/,types.o layout.o name.o lex.o parse%.o),$(CORE))
-FUZZ_SECONDS ?= 30
+FUZZ_RUNS_cdef := 40000
+FUZZ_RUNS_ptx := 15000
+FUZZ_RUNS_sim := 3000
+# $(1): a fuzzer
+fuzz_seeds = $(sort $(wildcard tests/fuzz/corpus/$(1)/* $(if $(filter cdef,$(1)),,tests/ptx/*.ptx)))
+comma := ,
+empty :=
+fuzz_how = $(if $(FUZZ_SECONDS),-max_total_time=$$(($(FUZZ_SECONDS) / $(words $(FUZZERS)))) -timeout=10 $(BUILD)/corpus/$(1),\
+  -seed=1 -runs=$(FUZZ_RUNS_$(1)) -use_cmp=0 -timeout=60)
 
 .PHONY: fuzz run-fuzzers
-fuzz: ## fuzz what reads foreign bytes, FUZZ_SECONDS=30 in all (needs clang)
+fuzz: ## fuzz what reads foreign bytes: always the same runs, FUZZ_SECONDS=600 new ones (needs clang)
 	@$(MAKE) -s --no-print-directory BUILD=$(BUILD)/fuzz CC=clang CFLAGS="-O1 -g" VEC_FLAGS="-O1 -fno-sanitize=undefined" \
 	  SAN="$(SANITIZE) -fsanitize=fuzzer-no-link" run-fuzzers
 
-run-fuzzers: $(FUZZERS:%=$(BUILD)/fuzz_%)
-	@for name in $(FUZZERS); do \
-	  mkdir -p $(BUILD)/corpus/$$name && \
-	  $(BUILD)/fuzz_$$name -max_total_time=$$(($(FUZZ_SECONDS) / $(words $(FUZZERS)))) -timeout=10 -rss_limit_mb=2048 \
-	    -dict=tests/fuzz/$$([[ $$name == cdef ]] && echo cdef || echo ptx).dict -verbosity=0 -print_final_stats=1 \
-	    -artifact_prefix=$(BUILD)/ $(BUILD)/corpus/$$name $$(ls -d tests/fuzz/corpus/$$name) \
-	    $$([[ $$name == cdef ]] || echo tests/ptx) || exit; \
-	done
+run-fuzzers: $(FUZZERS:%=run-fuzz-%)
 
-$(BUILD)/fuzz_%: tests/fuzz/fuzz_%.c $(SIM_CORE) $(CDEF_CORE) $(BUILD)/flags
-	@$(CC) $(ALL_CFLAGS) -fsanitize=fuzzer -Ihost -Itests/c -MMD -MP -o $@ $< $(SIM_CORE) $(CDEF_CORE) $(LIBS)
+.PHONY: $(FUZZERS:%=run-fuzz-%)
+$(FUZZERS:%=run-fuzz-%): run-fuzz-%: $(BUILD)/fuzz_%
+	@mkdir -p $(BUILD)/corpus/$*
+	@$< $(call fuzz_how,$*) -rss_limit_mb=2048 -dict=tests/fuzz/$(if $(filter cdef,$*),cdef,ptx).dict -verbosity=0 -print_funcs=0 \
+	  -print_final_stats=1 -artifact_prefix=$(BUILD)/ -seed_inputs=$(subst $(empty) ,$(comma),$(call fuzz_seeds,$*))
+
+$(BUILD)/fuzz_%: tests/fuzz/fuzz_%.c tests/fuzz/clock.c $(SIM_CORE) $(CDEF_CORE) $(BUILD)/flags
+	@$(CC) $(ALL_CFLAGS) -fsanitize=fuzzer -Wl,--wrap=clock_gettime -Ihost -Itests/c -MMD -MP -o $@ $< tests/fuzz/clock.c \
+	  $(SIM_CORE) $(CDEF_CORE) $(LIBS)
 
 # Compiler and flags are a prerequisite of every object: other flags build anew, the same flags build nothing.
 FLAGS := $(CC) $(ALL_CFLAGS) $(EXTRA_CFLAGS) $(VEC_FLAGS) $(ARCHIVES)

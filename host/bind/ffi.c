@@ -140,7 +140,7 @@ static int ffi_sizeof(lua_State *L) {
 
 static int ffi_alignof(lua_State *L) {
   pg_ffi *f = ffi_of(L);
-  lua_pushinteger(L, ctype_check(L, f, 1, 0)->base->align);
+  lua_pushinteger(L, ct_align(ctype_check(L, f, 1, 0)));
   return 1;
 }
 
@@ -162,7 +162,7 @@ static int ffi_offsetof(lua_State *L) {
 }
 
 static bool is_type(const ctype *wanted, const ctype *got) {
-  if (wanted->base == got->base) return true;
+  if (ct_same(wanted, got)) return true;
   if (wanted->kind == CT_STRUCT && got->kind == CT_PTR) return wanted->base == got->child->base;
   return false;
 }

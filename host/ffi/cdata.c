@@ -76,7 +76,7 @@ static void *new_large(lua_State *L, size_t bytes) {
 }
 
 cdata *cdata_new(lua_State *L, pg_ffi *f, ctype *type, size_t size) {
-  size_t align = type->base->align > 8 ? type->base->align : 8;
+  size_t align = ct_align(type) > 8 ? ct_align(type) : 8;
   if (size > CT_SIZE_MAX) ffi_fail(L, PG_RANGE, "size of C type is unknown or too large");
   size_t bytes = sizeof(cdata) + align - 8 + (size > 8 ? size : 8);
   cdata *cd = bytes < LARGE ? lua_newuserdatauv(L, bytes, 0) : new_large(L, bytes);

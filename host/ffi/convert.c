@@ -214,7 +214,7 @@ static bool store_cdata(ctype *type, void *at, const cdata *cd, const pg_target 
     return true;
   }
   bool aggregate = type->kind == CT_STRUCT || type->kind == CT_ARRAY;
-  if (!aggregate || type->base != from->base || type->base->size == CT_NOSIZE) return false;
+  if (!aggregate || !ct_same(type, from) || type->base->size == CT_NOSIZE) return false;
   memmove(at, cd->at, type->base->size);
   return true;
 }

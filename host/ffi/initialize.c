@@ -147,7 +147,7 @@ static bool is_whole(lua_State *L, pg_ffi *f, const ctype *type, int index) {
   if (lua_type(L, index) == LUA_TSTRING && type->kind == CT_ARRAY)
     return type->child->kind == CT_INT && type->child->size == 1;
   const cdata *cd = cdata_test(L, f, index);
-  return cd && cd->type->base == type->base;
+  return cd && ct_same(cd->type, type);
 }
 
 static void whole(lua_State *L, pg_ffi *f, ctype *type, char *at, size_t size, int index) {

@@ -18,7 +18,7 @@ static size_t round_up(size_t value, size_t to) {
 static uint32_t align_of(const ct_field *field, const ct_layout *how, uint32_t index) {
   uint32_t demanded = how->aligns ? how->aligns[index] : 0;
   bool packed = how->packed || (how->packs && how->packs[index]);
-  uint32_t align = packed ? 1 : field->type->base->align;
+  uint32_t align = packed ? 1 : ct_align(field->type);
   if (demanded > align) align = demanded;
   if (how->pack && how->pack < align) align = how->pack;
   return align;

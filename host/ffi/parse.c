@@ -90,7 +90,7 @@ static void attribute_list(parser *p, bool *packed, uint32_t *align) {
 static void alignas(parser *p, uint32_t *align) {
   lex_next(&p->lex);
   parse_expect(p, '(');
-  int64_t bytes = parse_starts_type(p) ? parse_type_name(p)->base->align : parse_constant(p).value;
+  int64_t bytes = parse_starts_type(p) ? ct_align(parse_type_name(p)) : parse_constant(p).value;
   parse_expect(p, ')');
   raise_align(p, bytes, align);
 }
@@ -411,19 +411,10 @@ static void constant_declaration(parser *p, const declarator *d) {
   symbol->value = value;
 }
 
-/* typedef int t __attribute__((aligned(8))): a type of its own with that alignment. */
+/* typedef int t __attribute__((aligned(8))): the same type, elsewhere in a struct. */
 static ctype *aligned_type(parser *p, const specifiers *s, const declarator *d) {
   uint32_t align = d->align > s->align ? d->align : s->align;
-  if (!align || d->type->kind == CT_FUNC || align == d->type->base->align) return d->type;
-  ctype *type = parse_need(p, ct_new(p->table, d->type->kind));
-  uint32_t id = type->id;
-  *type = *d->type->base;
-  type->id = id;
-  type->base = type;
-  type->align = align;
-  type->metatable = 0;
-  type->plan = NULL;
-  return type;
+  return align ? parse_need(p, ct_aligned(p->table, d->type, align)) : d->type;
 }
 
 static void declare_one(parser *p, const specifiers *s) {

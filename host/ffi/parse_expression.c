@@ -19,10 +19,11 @@ static constant measure(parser *p, bool size) {
     parse_expect(p, ')');
     return of(4, true);
   }
-  ctype *type = parse_type_name(p)->base;
-  if (type->size == CT_NOSIZE) lex_fail(&p->lex, PG_SYNTAX, "the size of this type is not known");
+  const ctype *type = parse_type_name(p);
+  if (type->base->size == CT_NOSIZE)
+    lex_fail(&p->lex, PG_SYNTAX, "the size of this type is not known");
   parse_expect(p, ')');
-  return of(size ? (int64_t)type->size : type->align, true);
+  return of(size ? (int64_t)type->base->size : ct_align(type), true);
 }
 
 static constant cast_to(const ctype *type, constant c) {

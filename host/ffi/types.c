@@ -87,28 +87,33 @@ static size_t bucket_of(size_t hash) {
   return (hash >> 40) % BUCKETS;
 }
 
+/* Qualified or aligned otherwise: equal to no type but one of the same base. */
+static bool is_variant(const ctype *type) {
+  return type->quals || type->demanded;
+}
+
 static size_t hash_type(const ctype *key) {
-  size_t hash = mix(key->kind, (size_t)key->child);
+  size_t hash = mix(key->kind, key->child ? key->child->id : 0);
   hash = mix(hash, key->length ^ key->quals ^ (key->is_vla ? 64 : 0) ^ (key->variadic ? 128 : 0));
-  if (key->quals) hash = mix(hash, (size_t)key->base);
+  if (is_variant(key)) hash = mix(mix(hash, key->base->id), key->demanded);
   for (uint32_t i = 0; key->kind == CT_FUNC && i < key->count; i++)
-    hash = mix(hash, (size_t)key->fields[i].type);
+    hash = mix(hash, key->fields[i].type->id);
   return hash;
 }
 
 static bool is_same(const ctype *a, const ctype *b) {
   if (a->kind != b->kind || a->child != b->child || a->length != b->length ||
-      a->quals != b->quals || a->is_vla != b->is_vla || a->variadic != b->variadic ||
-      a->count != b->count)
+      a->quals != b->quals || a->demanded != b->demanded || a->is_vla != b->is_vla ||
+      a->variadic != b->variadic || a->count != b->count)
     return false;
-  if (a->quals && a->base != b->base) return false;
+  if (is_variant(a) && a->base != b->base) return false;
   if (a->kind != CT_FUNC) return true;
   for (uint32_t i = 0; i < a->count; i++)
     if (a->fields[i].type != b->fields[i].type) return false;
   return true;
 }
 
-/* The type equal to `key`, made if there is none. A key without qualifiers becomes its own base. */
+/* The type equal to `key`, made if there is none. A key that is no variant becomes its own base. */
 static ctype *make_once(ct_table *table, const ctype *key) {
   ctype **bucket = &table->made[bucket_of(hash_type(key))];
   for (ctype *type = *bucket; type; type = type->next)
@@ -118,8 +123,8 @@ static ctype *make_once(ct_table *table, const ctype *key) {
   uint32_t id = type->id;
   *type = *key;
   type->id = id;
-  if (!key->quals) type->base = type;
-  if (key->kind == CT_FUNC && key->count && !key->quals) {
+  if (!is_variant(key)) type->base = type;
+  if (key->kind == CT_FUNC && key->count && !is_variant(key)) {
     type->fields = ct_alloc(table, key->count * sizeof *key->fields);
     if (!type->fields) return NULL;
     memcpy(type->fields, key->fields, key->count * sizeof *key->fields);
@@ -136,7 +141,7 @@ ctype *ct_pointer(ct_table *table, ctype *child) {
 
 ctype *ct_array(ct_table *table, ctype *child, size_t length, bool is_vla) {
   ctype key = {.kind = CT_ARRAY, .child = child, .length = length, .is_vla = is_vla};
-  key.align = child->base->align;
+  key.align = ct_align(child);
   key.size = length == CT_NOSIZE ? CT_NOSIZE : length * child->base->size;
   return make_once(table, &key);
 }
@@ -153,18 +158,36 @@ ctype *ct_function(ct_table *table, ctype *result, const ct_field *params, uint3
   return make_once(table, &key);
 }
 
-ctype *ct_qualified(ct_table *table, ctype *type, unsigned quals) {
-  if (type->kind == CT_ARRAY) { /* an array is const where its elements are */
-    ctype *child = ct_qualified(table, type->child, quals);
-    return child ? ct_array(table, child, type->length, type->is_vla) : NULL;
-  }
-  quals |= type->quals;
-  if (quals == type->quals || type->kind == CT_FUNC) return type;
-  ctype key = *type->base;
+static ctype *variant(ct_table *table, const ctype *base, unsigned quals, uint32_t demanded) {
+  ctype key = *base;
   key.quals = (uint8_t)quals;
+  key.demanded = demanded;
   key.metatable = 0;
   key.plan = NULL;
   return make_once(table, &key);
+}
+
+ctype *ct_qualified(ct_table *table, ctype *type, unsigned quals) {
+  if (type->kind == CT_ARRAY) { /* an array is const where its elements are */
+    ctype *child = ct_qualified(table, type->child, quals);
+    ctype *array = child ? ct_array(table, child, type->length, type->is_vla) : NULL;
+    return array && type->demanded ? ct_aligned(table, array, type->demanded) : array;
+  }
+  quals |= type->quals;
+  if (quals == type->quals || type->kind == CT_FUNC) return type;
+  return variant(table, type->base, quals, type->demanded);
+}
+
+ctype *ct_aligned(ct_table *table, ctype *type, uint32_t align) {
+  if (type->kind == CT_FUNC || align == ct_align(type)) return type;
+  return variant(table, type->base, type->quals, align);
+}
+
+bool ct_same(const ctype *a, const ctype *b) {
+  if (a->base == b->base) return true;
+  if (a->kind != b->kind || (a->kind != CT_PTR && a->kind != CT_ARRAY)) return false;
+  return a->length == b->length && a->is_vla == b->is_vla && a->child->quals == b->child->quals &&
+         ct_same(a->child, b->child);
 }
 
 /* ---- names ---- */

@@ -42,9 +42,10 @@ struct ctype {
   uint8_t quals;
   bool is_unsigned, is_union, is_vla, variadic;
   uint32_t id, align, count;
+  uint32_t demanded; /* alignment that a typedef's attribute gave this variant of base; 0: none */
   size_t size;
   size_t length;    /* of an array: its elements; CT_NOSIZE for [] and [?] */
-  ctype *base;      /* the same type without qualifiers; of itself, itself */
+  ctype *base;      /* the same type without qualifiers and demands; of itself, itself */
   ctype *child;     /* what a pointer points to, an array holds, a function returns, an enum is */
   const char *name; /* of a struct, union or enum; NULL without one */
   ct_field *fields; /* members, parameters or constants: `count` of them */
@@ -103,6 +104,15 @@ ctype *ct_array(ct_table *table, ctype *child, size_t length, bool is_vla);
 ctype *ct_function(ct_table *table, ctype *result, const ct_field *params, uint32_t count,
                    bool variadic);
 ctype *ct_qualified(ct_table *table, ctype *type, unsigned quals);
+ctype *ct_aligned(ct_table *table, ctype *type, uint32_t align); /* as a typedef may be */
+
+/* One type but for qualifiers and alignment; what pointers point to is qualified alike. */
+bool ct_same(const ctype *a, const ctype *b);
+
+/* The alignment of a value of that type: base has its own. */
+static inline uint32_t ct_align(const ctype *type) {
+  return type->demanded ? type->demanded : type->base->align;
+}
 
 /* The symbol, or NULL. Tags (struct, union, enum) have a name space of their own. */
 ct_symbol *ct_find(const ct_table *table, const char *name, size_t length, bool tag);

@@ -135,15 +135,41 @@
         short c;                             \
       } __attribute__((packed)))
 
+/* Members whose types are typedefs with an alignment of their own, and no other size. */
+#define ALIGNED(X)                                                                                \
+  X(                                                                                              \
+      in_int, typedef int low_int __attribute__((aligned(2))); struct in_int {                    \
+        char a;                                                                                   \
+        low_int b;                                                                                \
+        char c;                                                                                   \
+      })                                                                                          \
+  X(                                                                                              \
+      in_struct, struct s { short a; }; typedef struct s high_s __attribute__((aligned(8)));      \
+      struct in_struct {                                                                          \
+        char a;                                                                                   \
+        high_s b;                                                                                 \
+        char c;                                                                                   \
+        const high_s d;                                                                           \
+        char e[sizeof(high_s)];                                                                   \
+      })                                                                                          \
+  X(                                                                                              \
+      in_array, typedef const short high_array[3] __attribute__((aligned(16))); struct in_array { \
+        char a;                                                                                   \
+        high_array b;                                                                             \
+        char c[_Alignof(high_array)];                                                             \
+        char d;                                                                                   \
+      })
+
 #define DEFINE(name, ...) __VA_ARGS__;
 STRUCTS(DEFINE)
+ALIGNED(DEFINE)
 
 static const struct {
   const char *name, *text;
   size_t size, align;
 } SIZES[] = {
 #define ROW(name, ...) {#name, #__VA_ARGS__ ";", sizeof(struct name), _Alignof(struct name)},
-    STRUCTS(ROW)};
+    STRUCTS(ROW) ALIGNED(ROW)};
 
 static ct_table *declared(void) {
   ct_table *table = ct_table_new();
@@ -181,13 +207,16 @@ static void members_lie_where_the_compiler_puts_them(void **state) {
     const char *tag, *member;
     size_t offset;
   } places[] = {
-      PLACE(chars, b),         PLACE(chars, d),         PLACE(chars, f),    PLACE(chars, g),
-      PLACE(packed, c),        PLACE(packed, d),        PLACE(aligned, b),  PLACE(aligned, c),
-      PLACE(member_packed, b), PLACE(member_packed, c), PLACE(both, b),     PLACE(nested, in),
-      PLACE(nested, e),        PLACE(unions, b),        PLACE(unions, c),   PLACE(unions, d),
-      PLACE(arrays, b),        PLACE(arrays, c),        PLACE(arrays, d),   PLACE(pointers, c),
-      PLACE(pointers, d),      PLACE(pointers, e),      PLACE(flexible, c), PLACE(longs, b),
-      PLACE(longs, d),         PLACE(longs, e),         PLACE(bits2, c),    PLACE(bits5, c)};
+      PLACE(chars, b),         PLACE(chars, d),         PLACE(chars, f),     PLACE(chars, g),
+      PLACE(packed, c),        PLACE(packed, d),        PLACE(aligned, b),   PLACE(aligned, c),
+      PLACE(member_packed, b), PLACE(member_packed, c), PLACE(both, b),      PLACE(nested, in),
+      PLACE(nested, e),        PLACE(unions, b),        PLACE(unions, c),    PLACE(unions, d),
+      PLACE(arrays, b),        PLACE(arrays, c),        PLACE(arrays, d),    PLACE(pointers, c),
+      PLACE(pointers, d),      PLACE(pointers, e),      PLACE(flexible, c),  PLACE(longs, b),
+      PLACE(longs, d),         PLACE(longs, e),         PLACE(bits2, c),     PLACE(bits5, c),
+      PLACE(in_int, b),        PLACE(in_int, c),        PLACE(in_struct, b), PLACE(in_struct, c),
+      PLACE(in_struct, d),     PLACE(in_struct, e),     PLACE(in_array, b),  PLACE(in_array, c),
+      PLACE(in_array, d)};
   ct_table *table = declared();
   for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
     size_t offset = 0;
@@ -322,6 +351,24 @@ static void equal_types_are_one(void **state) {
   ct_table_free(table);
 }
 
+/* An alignment is no other type: a struct keeps its tag, a const its quality. */
+static void typedefs_with_an_alignment_are_their_type(void **state) {
+  (void)state;
+  ct_table *table = declared();
+  ctype *t, *u, *pointer, *plain;
+  pg_error error;
+  assert_int_equal(ct_parse_type(table, "high_s", 6, NULL, 0, &t, &error), 0);
+  assert_int_equal(ct_parse_type(table, "high_array", 10, NULL, 0, &u, &error), 0);
+  assert_int_equal(ct_parse_type(table, "high_s *", 8, NULL, 0, &pointer, &error), 0);
+  assert_int_equal(ct_parse_type(table, "struct s *", 10, NULL, 0, &plain, &error), 0);
+  assert_ptr_equal(t->base, tagged(table, "s"));
+  assert_true(ct_same(pointer, plain));
+  assert_false(ct_same(pointer, t));
+  assert_int_equal(u->child->quals, CT_CONST);
+  assert_int_equal(ct_align(ct_qualified(table, u, CT_VOLATILE)), 16);
+  ct_table_free(table);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(sizes_are_the_compilers),
@@ -330,6 +377,7 @@ int main(void) {
       cmocka_unit_test(errors_have_a_place),
       cmocka_unit_test(depth_is_bounded),
       cmocka_unit_test(equal_types_are_one),
+      cmocka_unit_test(typedefs_with_an_alignment_are_their_type),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
