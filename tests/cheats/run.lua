@@ -13,7 +13,7 @@ local PERIGEE = os.getenv "PERIGEE_TEST_COMMAND" or BUILD .. "/perigee"
 local SHIM = ("%s/tests/shim/counting:%s/tests/shim"):format(BUILD, BUILD)
 local TASKS = museum.FOLDER .. "/tasks"
 local TOGETHER = 8 -- exhibits of one command
-local GPU_JOBS = 6 -- commands at a time
+local GPU_JOBS = 10 -- commands at a time
 local BUDGET = " --budget 0.1" -- seconds of timing, for what is not compared by its time
 
 local device, pattern, slow = nil, "", false
@@ -306,6 +306,9 @@ local function main()
   end
   local together, alone = split(chosen)
   run(together, device and GPU_JOBS or core.cpu_count(), tell_group)
+  if device then
+    print(("# %.0f s; alone, as their times are compared:"):format(core.now() - since))
+  end
   run(alone, 1, tell_group)
   for _, one in ipairs(chosen) do
     if not one.told then tell(one) end

@@ -6,6 +6,7 @@ local files = require "perigee.files"
 
 local bench = {}
 
+io.stdout:setvbuf "line" -- whoever stops it sees how far it came
 local GPU = os.getenv "PERIGEE_TEST_DEVICE"
 local SPECS = GPU and { GPU } or { "sim:check", "sim:check,seed=11", "sim:check,seed=12",
   "sim:check,workers=2,seed=5" }

@@ -4,6 +4,8 @@
 local pg = require "perigee"
 local core = require "perigee.core"
 
+io.stdout:setvbuf "line"
+
 local command = os.getenv "PERIGEE_TEST_COMMAND" or "build/perigee"
 local device = os.getenv "PERIGEE_TEST_DEVICE" or "cuda:0"
 local LIMIT_S = 20

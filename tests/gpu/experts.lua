@@ -5,6 +5,8 @@
 
 local pg = require "perigee"
 
+io.stdout:setvbuf "line"
+
 local WITH_TORCH = "norm/softmax" -- which takes seconds to start
 
 local device = os.getenv "PERIGEE_TEST_DEVICE" or "cuda:0"

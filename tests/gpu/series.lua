@@ -9,7 +9,7 @@ local judge = require "perigee.judge"
 
 local series = {}
 
-local WARM = 16 -- candidates after which memory is looked at: caches are full then
+local WARM = 16 -- candidates after which memory of this process is looked at: caches are full then
 local TIMEOUT = 0.5 -- seconds a kernel may run
 local PRECISE = 0.0025 -- of the median: half the width of its interval
 local GROWTH_KB = 16 << 10 -- of this process; what Lua holds until its next collection
@@ -94,12 +94,22 @@ end
 -- What must fail is asked at one small size: its verdict is the same, and 200 would take minutes.
 local SMALL = { n = 1000 }
 
-local function check_one(session, task, path, turn)
-  session:stand_by(1)
-  session:settle()
+local AHEAD = 3 -- processes for those that are not timed, which start while others are judged
+
+-- Nothing starts or ends while a candidate is timed, and none waits for its process; before the
+-- others, which fail, nobody waits for anything but the process that something is to befall.
+local function check_one(sessions, task, path, turn)
+  local right = turn[1] == "right"
+  local session = right and sessions.whole or sessions.small
+  sessions.whole:stand_by(1)
+  sessions.small:stand_by(AHEAD)
+  if right or turn[2] then
+    sessions.whole:settle()
+    sessions.small:settle()
+  end
   if turn[2] then befall(session, turn[2]) end
   local since = core.now()
-  local rec = session:check(task, impl.candidate(path), turn[1] == "right" and {} or SMALL)
+  local rec = session:check(task, impl.candidate(path), right and {} or SMALL)
   return rec, core.now() - since
 end
 
@@ -115,6 +125,7 @@ function series.run(device, count, progress)
   core.mkdir_all(folder)
   local result = { device = device, wrong = {}, seconds = {}, precise = 0, kinds = {}, crashes = 0 }
   local how = { device = device, budget = 0.2, timeout = TIMEOUT }
+  result.first = footprint(device)
   local whole <close> = judge.session(how)
   local small <close> = judge.session(how)
   for i = 1, count do
@@ -122,7 +133,7 @@ function series.run(device, count, progress)
     local source, wanted = source_of(turn[1], i)
     local path = ("%s/c%d.cu"):format(folder, i)
     core.write_file(path, source)
-    local rec, seconds = check_one(turn[1] == "right" and whole or small, task, path, turn)
+    local rec, seconds = check_one({ whole = whole, small = small }, task, path, turn)
     if judged(rec, turn, wanted, result) then
       note(result, turn, rec, seconds)
     else
@@ -130,11 +141,11 @@ function series.run(device, count, progress)
         turn[1], rec.verdict, wanted, rec.reason)
     end
     os.remove(path)
-    if i == WARM then result.first = footprint(device) end
+    if i == WARM then result.first.kb = footprint(device).kb end
     if progress and i % #TURN == 0 then progress(i, result) end
   end
-  whole:settle()
-  small:settle()
+  whole:close()
+  small:close()
   result.last = footprint(device)
   os.remove(folder)
   table.sort(result.seconds)

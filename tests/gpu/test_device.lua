@@ -3,6 +3,7 @@
 local lu = require "luaunit"
 local core = require "perigee.core"
 
+io.stdout:setvbuf "line" -- whoever stops it sees how far it came
 local SPEC = os.getenv("PERIGEE_TEST_DEVICE") or core.default_device()
 
 local SAXPY = [[

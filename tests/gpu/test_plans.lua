@@ -4,6 +4,7 @@
 local lu = require "luaunit"
 local core = require "perigee.core"
 
+io.stdout:setvbuf "line" -- whoever stops it sees how far it came
 local SPEC = os.getenv("PERIGEE_TEST_DEVICE") or core.default_device()
 local COMMAND = (os.getenv("PERIGEE_TEST_COMMAND") or "build/perigee") .. " %s --device " .. SPEC
   .. " --json --budget 0.2 --timeout 10 2>&1"

@@ -5,7 +5,7 @@ local pg = require "perigee"
 return pg.task {
   name = "test/pairs",
   doc = "Each number with its square, and how many are positive.",
-  params = { n = { default = 1 << 20, check = { 1, 100 }, sim = 1000, min = 1 } },
+  params = { n = { default = 1 << 16, check = { 1, 100 }, sim = 1000, min = 1 } },
   inputs = function(p, rng) return { x = rng:array("f32", p.n, { dist = "normal" }) } end,
   outputs = function(p) return { pairs = pg.spec("f32", { p.n, 2 }) } end,
   state = function() return { positive = { dtype = "i32", n = 1 } } end,
