@@ -26,26 +26,35 @@ static _Noreturn void not_by_value(lua_State *L, const ctype *type) {
 }
 
 #ifdef __x86_64__
-/* Mark which of the 8-byte words of `type`, `offset` bytes into the whole, hold an integer. true: a
- * member lies where its type may not, and the whole goes through memory. */
-static bool mark_words(lua_State *L, const ctype *type, size_t offset, bool integer[2]) {
+/* What an 8-byte word of a struct holds, which says in which register it goes. */
+typedef enum held { PADDING, REAL, INTEGER } held;
+
+static void mark_bits(const ct_field *field, size_t offset, held words[2]) {
+  size_t first = (offset + field->offset) * 8 + field->bit, last = first + field->bits - 1;
+  words[first / 64 & 1] = words[last / 64 & 1] = INTEGER;
+}
+
+/* Mark the words of `type`, `offset` bytes into the whole. true: a member lies where its type may
+ * not, and the whole goes through memory. */
+static bool mark_words(lua_State *L, const ctype *type, size_t offset, held words[2]) {
   bool memory = false;
   if (type->kind == CT_STRUCT) {
     for (uint32_t i = 0; i < type->base->count; i++) {
       const ct_field *field = &type->base->fields[i];
       if (field->bits)
-        integer[(offset + field->offset + field->bit / 8) / 8 & 1] = true;
+        mark_bits(field, offset, words);
       else if (!field->value)
-        memory |= mark_words(L, field->type, offset + field->offset, integer);
+        memory |= mark_words(L, field->type, offset + field->offset, words);
     }
   } else if (type->kind == CT_ARRAY) {
     for (size_t i = 0; type->length != CT_NOSIZE && i < type->length; i++)
-      memory |= mark_words(L, type->child, offset + i * type->child->base->size, integer);
+      memory |= mark_words(L, type->child, offset + i * type->child->base->size, words);
   } else if (type->size == sizeof(long double)) {
     not_by_value(L, type); /* a class of its own */
   } else {
+    held *at = &words[offset / 8 & 1], holds = type->kind == CT_FLOAT ? REAL : INTEGER;
+    if (*at < holds) *at = holds;
     memory = offset % type->base->size != 0;
-    if (type->kind != CT_FLOAT) integer[offset / 8 & 1] = true;
   }
   return memory;
 }
@@ -54,19 +63,42 @@ static bool mark_words(lua_State *L, const ctype *type, size_t offset, bool inte
 static const ffi_type in_memory = {.size = 64, .alignment = 1, .type = FFI_TYPE_STRUCT};
 
 static ffi_type **struct_elements(lua_State *L, pg_ffi *f, const ctype *type) {
-  bool integer[2] = {false, false};
-  size_t words = (type->size + 7) / 8;
+  held words[2] = {PADDING, PADDING};
   ffi_type **elements = need(L, f, 3 * sizeof *elements);
-  if (words > 2 || mark_words(L, type, 0, integer)) {
+  if (type->size > 16 || mark_words(L, type, 0, words)) {
     elements[0] = (ffi_type *)&in_memory;
     return elements;
   }
-  for (size_t i = 0; i < words; i++) {
-    bool half = type->size - i * 8 < 8;
-    elements[i] = integer[i] ? &ffi_type_uint64 : half ? &ffi_type_float : &ffi_type_double;
-    if (half && integer[i]) elements[i] = &ffi_type_uint32;
-  }
+  if (words[0] == PADDING) not_by_value(L, type);
+  for (int i = 0; i < 2 && words[i] != PADDING; i++)
+    elements[i] = words[i] == REAL ? &ffi_type_double : &ffi_type_uint64;
   return elements;
+}
+
+/* Registers taken by the arguments so far. */
+typedef struct registers {
+  int integers, reals;
+} registers;
+
+static registers taken_by_result(const ffi_type *result) {
+  bool hidden = result->type == FFI_TYPE_STRUCT && result->elements[0] == &in_memory;
+  return (registers){.integers = hidden}; /* where to put it */
+}
+
+/* As how many words the next argument is told to libffi. A struct in registers is its words, each
+ * an argument: of whole ones libffi 3.4 writes some over another argument, and takes a register for
+ * padding. 0: as it is. */
+static int take_registers(registers *taken, const ffi_type *type) {
+  bool is_struct = type->type == FFI_TYPE_STRUCT;
+  int reals = type->type == FFI_TYPE_FLOAT || type->type == FFI_TYPE_DOUBLE;
+  int integers = !reals && !is_struct && type->type != FFI_TYPE_LONGDOUBLE;
+  if (is_struct && type->elements[0] == &in_memory) return 0;
+  for (int i = 0; is_struct && type->elements[i]; i++)
+    *(type->elements[i] == &ffi_type_double ? &reals : &integers) += 1;
+  if (taken->integers + integers > 6 || taken->reals + reals > 8) return 0; /* on the stack */
+  taken->integers += integers;
+  taken->reals += reals;
+  return is_struct ? integers + reals : 0;
 }
 #else
 static void add_elements(lua_State *L, pg_ffi *f, ctype *type, ffi_type **elements, size_t *count) {
@@ -89,6 +121,20 @@ static ffi_type **struct_elements(lua_State *L, pg_ffi *f, const ctype *type) {
   ffi_type **elements = need(L, f, (type->size + 1) * sizeof *elements); /* a byte each at least */
   add_elements(L, f, (ctype *)type, elements, &count);
   return elements;
+}
+
+typedef struct registers {
+  int none;
+} registers;
+
+static registers taken_by_result(const ffi_type *result) {
+  (void)result;
+  return (registers){0};
+}
+
+static int take_registers(registers *taken, const ffi_type *type) {
+  (void)taken, (void)type;
+  return 0; /* libffi knows */
 }
 #endif
 
@@ -124,16 +170,25 @@ ffi_type *ffi_type_of(lua_State *L, pg_ffi *f, ctype *type) {
   }
 }
 
+/* The next argument. */
+static void add_argument(pg_plan *plan, registers *taken, uint32_t index, ffi_type *type) {
+  int words = take_registers(taken, type);
+  plan->words[index] = (uint8_t)words;
+  if (!words) plan->types[plan->count++] = type;
+  for (int i = 0; i < words; i++) plan->types[plan->count++] = type->elements[i];
+}
+
 pg_plan *ffi_plan(lua_State *L, pg_ffi *f, ctype *function) {
   if (function->plan) return function->plan;
   pg_plan *plan = need(L, f, sizeof *plan);
-  plan->types = need(L, f, (function->count + 1) * sizeof *plan->types);
-  for (uint32_t i = 0; i < function->count; i++)
-    plan->types[i] = ffi_type_of(L, f, function->fields[i].type);
+  plan->types = need(L, f, (2 * function->count + 1) * sizeof *plan->types);
+  plan->words = need(L, f, function->count + 1);
   ffi_type *result = ffi_type_of(L, f, function->child);
-  ffi_status status =
-      ffi_prep_cif(&plan->cif, FFI_DEFAULT_ABI, function->count, result, plan->types);
-  if (status != FFI_OK) not_by_value(L, function);
+  registers taken = taken_by_result(result);
+  for (uint32_t i = 0; i < function->count; i++)
+    add_argument(plan, &taken, i, ffi_type_of(L, f, function->fields[i].type));
+  if (ffi_prep_cif(&plan->cif, FFI_DEFAULT_ABI, plan->count, result, plan->types) != FFI_OK)
+    not_by_value(L, function);
   plan->direct = ffi_is_direct(function);
   function->plan = plan;
   return plan;

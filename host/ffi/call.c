@@ -16,6 +16,7 @@ typedef struct frame {
   pg_slot *slots;
   void **values;
   ffi_type **types;
+  unsigned count; /* of values so far */
 } frame;
 
 /* What is called, for messages: as it was declared, as the script calls it, as the library does. */
@@ -66,18 +67,33 @@ static ctype *promoted(lua_State *L, pg_ffi *f, int index) {
   if ((type->kind == CT_INT || type->kind == CT_BOOL) && type->size < 4)
     return ct_get(f->types, CTID_INT);
   if (type->kind == CT_ARRAY) return ffi_need(L, ct_pointer(f->types, type->child));
-  if (type->kind == CT_FUNC) return ffi_need(L, ct_pointer(f->types, type));
+  if (type->kind == CT_FUNC || type->kind == CT_STRUCT)
+    return ffi_need(L, ct_pointer(f->types, type));
   return type;
 }
 
-static void make_room(lua_State *L, frame *fr, int count) {
+static void make_room(lua_State *L, frame *fr, size_t count) {
   fr->slots = fr->few;
   fr->values = fr->few_values;
   fr->types = fr->few_types;
+  fr->count = 0;
   if (count <= SLOTS) return;
-  fr->slots = lua_newuserdatauv(L, (size_t)count * sizeof *fr->slots, 0);
-  fr->values = lua_newuserdatauv(L, (size_t)count * sizeof *fr->values, 0);
-  fr->types = lua_newuserdatauv(L, (size_t)count * sizeof *fr->types, 0);
+  fr->slots = lua_newuserdatauv(L, count * sizeof *fr->slots, 0);
+  fr->values = lua_newuserdatauv(L, count * sizeof *fr->values, 0);
+  fr->types = lua_newuserdatauv(L, count * sizeof *fr->types, 0);
+}
+
+static void add_struct(lua_State *L, pg_ffi *f, frame *fr, ctype *type, int words, int index) {
+  char *copy = struct_argument(L, f, type, index);
+  fr->values[fr->count++] = copy;
+  if (words == 2) fr->values[fr->count++] = copy + 8;
+}
+
+static void add_scalar(lua_State *L, pg_ffi *f, frame *fr, ctype *type, int index) {
+  pg_slot *slot = &fr->slots[fr->count];
+  fr->values[fr->count++] = slot;
+  slot->u = 0;
+  ffi_argument(L, f, type, slot, index);
 }
 
 /* Arguments lie from stack index 2 on. */
@@ -87,14 +103,11 @@ static void convert_arguments(lua_State *L, pg_ffi *f, const ctype *function, fr
   for (int i = 0; i < count; i++) {
     bool named = (uint32_t)i < function->count;
     ctype *type = named ? function->fields[i].type : promoted(L, f, i + 2);
-    if (!named) fr->types[i] = ffi_type_of(L, f, type);
-    if (type->kind == CT_STRUCT) {
-      fr->values[i] = struct_argument(L, f, type, i + 2);
-    } else {
-      fr->values[i] = &fr->slots[i];
-      fr->slots[i].u = 0;
-      ffi_argument(L, f, type, &fr->slots[i], i + 2);
-    }
+    if (!named) fr->types[fr->count] = ffi_type_of(L, f, type);
+    if (type->kind == CT_STRUCT)
+      add_struct(L, f, fr, type, function->plan->words[i], i + 2);
+    else
+      add_scalar(L, f, fr, type, i + 2);
   }
 }
 
@@ -120,12 +133,9 @@ static void do_call(lua_State *L, pg_ffi *f, ffi_cif *cif, void *entry, void *re
   if (f->pending_ref != LUA_NOREF || f->foreign) ffi_raise_pending(L, f);
 }
 
-static ffi_cif *variadic_cif(lua_State *L, pg_ffi *f, ctype *function, frame *fr, int count,
-                             ffi_cif *cif) {
-  for (uint32_t i = 0; i < function->count; i++)
-    fr->types[i] = ffi_type_of(L, f, function->fields[i].type);
-  ffi_type *result = ffi_type_of(L, f, function->child);
-  if (ffi_prep_cif_var(cif, FFI_DEFAULT_ABI, function->count, (unsigned)count, result, fr->types))
+static ffi_cif *variadic_cif(lua_State *L, const pg_plan *plan, frame *fr, ffi_cif *cif) {
+  memcpy(fr->types, plan->types, plan->count * sizeof *fr->types);
+  if (ffi_prep_cif_var(cif, FFI_DEFAULT_ABI, plan->count, fr->count, plan->cif.rtype, fr->types))
     ffi_fail(L, PG_UNSUPPORTED, "a variadic call with these types");
   return cif;
 }
@@ -134,10 +144,10 @@ static int call_by_libffi(lua_State *L, pg_ffi *f, ctype *function, void *entry,
   frame fr;
   pg_slot result;
   ffi_cif variadic, *cif;
-  make_room(L, &fr, count);
+  pg_plan *plan = function->plan;
+  make_room(L, &fr, plan->count + (unsigned)count - function->count);
   convert_arguments(L, f, function, &fr, count);
-  cif = function->variadic ? variadic_cif(L, f, function, &fr, count, &variadic)
-                           : &function->plan->cif;
+  cif = function->variadic ? variadic_cif(L, plan, &fr, &variadic) : &plan->cif;
   ctype *type = function->child;
   if (type->kind == CT_STRUCT) {
     cdata *cd = cdata_new(L, f, type->base, type->base->size);
@@ -156,7 +166,7 @@ int ffi_call_cdata(lua_State *L, pg_ffi *f, ctype *function, void *entry) {
   if ((uint32_t)count != function->count &&
       (!function->variadic || (uint32_t)count < function->count))
     wrong_count(L, function, count);
-  if (!function->plan && !function->variadic) ffi_plan(L, f, function);
-  if (function->plan && function->plan->direct) return ffi_call_directly(L, f, function, entry);
+  if (!function->plan) ffi_plan(L, f, function);
+  if (function->plan->direct) return ffi_call_directly(L, f, function, entry);
   return call_by_libffi(L, f, function, entry, count);
 }

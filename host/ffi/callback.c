@@ -35,6 +35,15 @@ static void write_result(lua_State *L, pg_ffi *f, ctype *type, void *result) {
   memcpy(result, &value, sizeof value);
 }
 
+/* A copy: C's is gone when the callback returns. How many of `args` it came in. */
+static int push_struct(lua_State *L, pg_ffi *f, ctype *type, void **args, int words) {
+  char *to = cdata_new(L, f, type, type->size)->at;
+  size_t first = words && type->size > 8 ? 8 : type->size;
+  memcpy(to, args[0], first);
+  if (words == 2) memcpy(to + 8, args[1], type->size - 8);
+  return words == 2 ? 2 : 1;
+}
+
 /* Protected: may raise. */
 static int invoke(lua_State *L) {
   invocation *call = lua_touserdata(L, 1);
@@ -43,13 +52,13 @@ static int invoke(lua_State *L) {
   if (cb->ref == LUA_NOREF) ffi_fail(L, PG_INVALID, "bad callback: it was freed");
   ffi_room(L, (int)function->count + 8);
   lua_rawgeti(L, LUA_REGISTRYINDEX, cb->ref);
+  void **args = call->args;
   for (uint32_t i = 0; i < function->count; i++) {
     ctype *type = function->fields[i].type;
-    if (type->kind == CT_STRUCT) /* a copy: C's is gone when the callback returns */
-      memcpy(cdata_new(L, cb->f, type->base, type->base->size)->at, call->args[i],
-             type->base->size);
+    if (type->kind == CT_STRUCT)
+      args += push_struct(L, cb->f, type->base, args, function->plan->words[i]);
     else
-      ffi_push(L, cb->f, type, call->args[i], 0);
+      ffi_push(L, cb->f, type, *args++, 0);
   }
   lua_call(L, (int)function->count, 1);
   if (function->child->kind != CT_VOID) write_result(L, cb->f, function->child, call->result);

@@ -42,8 +42,10 @@ typedef struct cdata {
 /* What ffi calls need of a type. Owned by the table of types. */
 typedef struct pg_plan {
   ffi_type *type; /* of a struct passed by value */
-  ffi_cif cif;    /* of a function */
+  ffi_cif cif;    /* of a function, from here on; variadic: of the arguments before the dots */
   ffi_type **types;
+  unsigned count; /* of types: a struct in registers is its words, each an argument */
+  uint8_t *words; /* of each argument: so many there are of a struct; 0: it goes as it is */
   bool direct; /* called without libffi: direct.c */
 } pg_plan;
 

@@ -136,6 +136,13 @@ EXPORT double t_vsum(int n, ...) {
   va_end(args);
   return sum;
 }
+EXPORT int t_vpoint(int n, ...) {
+  va_list args;
+  va_start(args, n);
+  const point *p = va_arg(args, const point *);
+  va_end(args);
+  return p->x + p->y;
+}
 EXPORT int t_fail(int code) {
   errno = code;
   return -1;

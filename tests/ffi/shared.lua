@@ -284,7 +284,8 @@ ffi.cdef [[
   int t_sum(const int *v, int n); size_t t_length(const char *s) __attribute__((nonnull(1)));
   extern void *t_same(void *p); point *t_make(int x, int y); void t_drop(point *);
   int t_many(int, int, int, int, int, int, int, int, double, float);
-  double t_vsum(int n, ...); int t_fail(int code); int t_apply(int (*f)(int), int v);
+  double t_vsum(int n, ...);
+  int t_vpoint(int n, ...); int t_fail(int code); int t_apply(int (*f)(int), int v);
   double t_fold(double (*f)(double, double), const double *v, int n);
   bool t_each(bool (*f)(const point *, const char *), int n);
   int (*t_pick(void))(int, double);
@@ -325,6 +326,8 @@ show("nil", lib.t_same(nil))
 show("pointer argument", ffi.cast("int *", lib.t_same(a))[4], ffi.cast("point *", lib.t_same(p)).y)
 show("many", lib.t_many(1, 2, 3, 4, 5, 6, 7, 8, 9.5, 10.5))
 show("variadic", lib.t_vsum(3, 1.5, 2.25, 0.25), lib.t_vsum(0))
+show("struct behind the dots", lib.t_vpoint(1, ffi.new("point", 3, 4)),
+  lib.t_vpoint(1, ffi.new("point[2]", { { 5, 6 } })))
 C.snprintf(buffer, 16, "%d|%s|%.1f|%c", ffi.new("int", 12), "s", 2.5, ffi.new("int", 65))
 show("snprintf", ffi.string(buffer))
 show("errno", lib.t_fail(33), ffi.errno(), ffi.errno(5), ffi.errno())
