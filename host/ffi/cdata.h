@@ -46,7 +46,7 @@ typedef struct pg_plan {
   ffi_type **types;
   unsigned count; /* of types: a struct in registers is its words, each an argument */
   uint8_t *words; /* of each argument: so many there are of a struct; 0: it goes as it is */
-  bool direct; /* called without libffi: direct.c */
+  bool direct;    /* called without libffi: direct.c */
 } pg_plan;
 
 /* An argument or a result that is no struct. */
