@@ -78,14 +78,17 @@ static void hold_standard_streams(void) {
 }
 
 /* What the caller may have left ignored. SIGPIPE: `perigee list | head` ends quietly. SIGCHLD: how
- * a worker died must not be thrown away, nor its number given to another process. */
-static void default_signals(void) {
+ * a worker died must not be thrown away, nor its number given to another process. SIGXFSZ: a file
+ * that may not grow (ulimit -f) is an error as a full disk is, not the end. */
+static void settle_signals(void) {
   signal(SIGPIPE, SIG_DFL);
   signal(SIGCHLD, SIG_DFL);
+  signal(SIGXFSZ, SIG_IGN);
 }
 
 /* A worker; one that is trusted opens Lua when it is asked to. */
 static int work(int argc, char **argv) {
+  signal(SIGXFSZ, SIG_DFL); /* what candidates bring with them ends at its limits */
   pg_lua_expert lua = {0};
   const pg_expert expert = pg_lua_expert_of(&lua);
   int status = pg_worker_main(argc, argv, &expert);
@@ -107,7 +110,7 @@ int main(int argc, char **argv) {
     return finish(0);
   }
   if (argc > 1 && strcmp(argv[1], "--worker") == 0) return work(argc, argv);
-  default_signals();
+  settle_signals();
   give_back_arrays();
   lua_State *L = luaL_newstate();
   if (!L) {

@@ -47,6 +47,7 @@ void pg_bind_distribution(lua_State *L);
 void pg_bind_json(lua_State *L);
 void pg_bind_data(lua_State *L); /* data written as Lua by strangers */
 void pg_bind_sys(lua_State *L);
+int pg_lua_temporary_folder(lua_State *L); /* temporary.c: a function of sys */
 void pg_bind_device(lua_State *L);
 void pg_bind_audit(lua_State *L); /* what PTX text says of itself */
 void pg_bind_worker(lua_State *L);

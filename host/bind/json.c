@@ -228,11 +228,35 @@ static void push_json(lua_State *L, json_t *value) {
   }
 }
 
-/* core.json_decode(text): the value, or nil and "line 3, column 7: ...". null becomes core.null. */
+/* Whether a text has more than `most` values, members' names aside: each begins it, a list, an
+ * object, or comes behind a comma. Some of a text that is no JSON may be counted. */
+static bool has_more_values(const char *source, size_t length, lua_Integer most) {
+  lua_Integer count = 1;
+  bool inside = false; /* of a string */
+  for (size_t i = 0; i < length && count <= most; i++) {
+    if (inside && source[i] == '\\') {
+      i++;
+    } else if (source[i] == '"') {
+      inside = !inside;
+    } else if (!inside) {
+      count += source[i] == ',' || source[i] == '[' || source[i] == '{';
+    }
+  }
+  return count > most;
+}
+
+/* core.json_decode(text [, most]): the value, or nil and "line 3, column 7: ...". null becomes
+ * core.null. A text of more than `most` values is refused before any of them takes memory. */
 static int core_json_decode(lua_State *L) {
   size_t length;
   json_error_t error;
   const char *source = pg_lua_check_string(L, 1, &length);
+  lua_Integer most = lua_isnoneornil(L, 2) ? LUA_MAXINTEGER : pg_lua_check_integer(L, 2);
+  if (most < LUA_MAXINTEGER && has_more_values(source, length, most)) {
+    lua_pushnil(L);
+    lua_pushfstring(L, "more than %I values", (LUAI_UACINT)most);
+    return 2;
+  }
   json_t **box = push_box(L);
   *box =
       json_loadb(source, length, JSON_DECODE_ANY | JSON_ALLOW_NUL | JSON_REJECT_DUPLICATES, &error);

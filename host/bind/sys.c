@@ -33,14 +33,6 @@ static int fail(lua_State *L, const char *what, const char *path) {
   return 2;
 }
 
-/* A path: no zero byte, for the system would cut it there. */
-static const char *check_path(lua_State *L, int arg) {
-  size_t length;
-  const char *path = pg_lua_check_string(L, arg, &length);
-  if (length == 0 || strlen(path) != length) pg_lua_argument(L, arg, "path without a zero byte");
-  return path;
-}
-
 /* ---- files ---- */
 
 /* Read at most `limit` bytes of `file` into `text`; the rest makes it PG_RANGE. */
@@ -78,7 +70,7 @@ static FILE **push_file(lua_State *L) {
 
 /* sys.read_file(path [, limit]): its bytes, or nil and an error. */
 static int sys_read_file(lua_State *L) {
-  const char *path = check_path(L, 1);
+  const char *path = pg_lua_check_path(L, 1);
   lua_Integer limit = lua_isnoneornil(L, 2) ? LUA_MAXINTEGER : pg_lua_check_integer(L, 2);
   FILE **file = push_file(L);
   *file = fopen(path, "re");
@@ -137,7 +129,7 @@ static int write_through(const char *path, const char *bytes, size_t length) {
 /* sys.write_file(path, bytes): true, or nil and an error. Others see the old file or the new one,
  * never a part; a link stays one. What is no file (/dev/null, a pipe) is written, not replaced. */
 static int sys_write_file(lua_State *L) {
-  const char *path = check_path(L, 1);
+  const char *path = pg_lua_check_path(L, 1);
   size_t length;
   const char *bytes = pg_lua_check_string(L, 2, &length);
   char target[PATH_MAX];
@@ -155,7 +147,7 @@ static int sys_write_file(lua_State *L) {
 
 /* sys.file_info(path): {type="file"|"dir"|"other", size, mtime} or nil and an error. */
 static int sys_file_info(lua_State *L) {
-  const char *path = check_path(L, 1);
+  const char *path = pg_lua_check_path(L, 1);
   struct stat info;
   if (stat(path, &info)) return fail(L, "find", path);
   const char *type = S_ISREG(info.st_mode) ? "file" : S_ISDIR(info.st_mode) ? "dir" : "other";
@@ -179,7 +171,7 @@ static int by_name(const struct dirent **a, const struct dirent **b) {
 
 /* sys.list_dir(path): names in byte order without . and .., or nil and an error. */
 static int sys_list_dir(lua_State *L) {
-  const char *path = check_path(L, 1);
+  const char *path = pg_lua_check_path(L, 1);
   struct dirent **entries;
   int count = scandir(path, &entries, not_dots, by_name);
   if (count < 0) return fail(L, "list", path);
@@ -195,7 +187,7 @@ static int sys_list_dir(lua_State *L) {
 
 /* sys.mkdir_all(path): true, or nil and an error. */
 static int sys_mkdir_all(lua_State *L) {
-  const char *path = check_path(L, 1);
+  const char *path = pg_lua_check_path(L, 1);
   char part[PATH_MAX];
   struct stat info;
   if (snprintf(part, sizeof part, "%s", path) >= (int)sizeof part) {
@@ -220,7 +212,7 @@ static int sys_mkdir_all(lua_State *L) {
 /* sys.lock(path): a lock that other processes respect, as a file (its close gives it back); nil
  * when another process holds it; nil and an error. The file is made and stays. */
 static int sys_lock(lua_State *L) {
-  const char *path = check_path(L, 1);
+  const char *path = pg_lua_check_path(L, 1);
   FILE **file = push_file(L);
   *file = fopen(path, "ae");
   if (!*file) return fail(L, "lock", path);
@@ -231,23 +223,8 @@ static int sys_lock(lua_State *L) {
   return 1;
 }
 
-/* sys.temporary_folder([folder]): the path of a new folder in `folder`, else in $TMPDIR or /tmp, or
- * nil and an error. No other process or thread has the name. */
-static int sys_temporary_folder(lua_State *L) {
-  const char *given = getenv("TMPDIR");
-  char path[PATH_MAX];
-  const char *top = !lua_isnoneornil(L, 1) ? check_path(L, 1) : given && *given ? given : "/tmp";
-  if (snprintf(path, sizeof path, "%s/perigee-XXXXXX", top) >= (int)sizeof path) {
-    errno = ENAMETOOLONG;
-    return fail(L, "make a folder in", top);
-  }
-  if (!mkdtemp(path)) return fail(L, "make a folder in", top);
-  lua_pushstring(L, path);
-  return 1;
-}
-
 static int sys_realpath(lua_State *L) {
-  const char *path = check_path(L, 1);
+  const char *path = pg_lua_check_path(L, 1);
   char resolved[PATH_MAX];
   if (!realpath(path, resolved)) return fail(L, "find", path);
   lua_pushstring(L, resolved);
@@ -368,7 +345,7 @@ void pg_bind_sys(lua_State *L) {
                                        {"list_dir", sys_list_dir},
                                        {"mkdir_all", sys_mkdir_all},
                                        {"lock", sys_lock},
-                                       {"temporary_folder", sys_temporary_folder},
+                                       {"temporary_folder", pg_lua_temporary_folder},
                                        {"realpath", sys_realpath},
                                        {"now", sys_now},
                                        {"utc", sys_utc},

@@ -25,6 +25,13 @@ const char *pg_lua_check_string(lua_State *L, int arg, size_t *length) {
   return lua_tolstring(L, arg, length);
 }
 
+const char *pg_lua_check_path(lua_State *L, int arg) {
+  size_t length;
+  const char *path = pg_lua_check_string(L, arg, &length);
+  if (length == 0 || strlen(path) != length) pg_lua_argument(L, arg, "path without a zero byte");
+  return path;
+}
+
 /* ---- options ---- */
 
 static int bad_option(lua_State *L, const char *name, const char *expected) {

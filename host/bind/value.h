@@ -55,5 +55,7 @@ lua_Integer pg_lua_check_integer(lua_State *L, int arg);
 double pg_lua_check_number(lua_State *L, int arg);
 /* A string, not a number that would be converted. */
 const char *pg_lua_check_string(lua_State *L, int arg, size_t *length);
+/* A path: no zero byte, for the system would cut it there. */
+const char *pg_lua_check_path(lua_State *L, int arg);
 
 #endif

@@ -50,9 +50,8 @@ local function place(finding)
   return table.concat(parts, ", ")
 end
 
--- Everything that the first line of the reason has not said yet.
-local function finding_lines(lines, finding, reason, indent)
-  local said = reason or ""
+-- Everything that has not been said yet of a finding: of the first one the reason said something.
+local function finding_lines(lines, finding, said, indent)
   for line in ((finding.text or "") .. "\n"):gmatch("([^\n]*)\n") do
     if line:find("%S") and not said:find(line, 1, true) then
       lines[#lines + 1] = indent .. tame(line)
@@ -83,8 +82,12 @@ function explain.failure(rec, indent)
   local lines = {}
   if rec.verdict == "passed" then return lines end
   if rec.reason then add(lines, rec.reason, indent) end
+  local said = rec.reason
   for _, finding in ipairs(rec.findings or {}) do
-    if not finding.severity then finding_lines(lines, finding, rec.reason, indent) end
+    if not finding.severity then
+      finding_lines(lines, finding, said or "", indent)
+      said = nil -- each of the others has a heading of its own
+    end
   end
   if rec.compile_log and rec.compile_log:find("%S") and rec.verdict == "compile_error" then
     add(lines, rec.compile_log, indent)

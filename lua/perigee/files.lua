@@ -117,12 +117,15 @@ function files.data(name)
   return files.join(data, "perigee/" .. name)
 end
 
---- A new folder for what is not to stay.
+local held = {} -- by path: other processes sweep the folder once its holder is gone
+
+--- A new folder for what is not to stay. What processes that were killed left there is removed.
 -- @tparam[opt] string within a folder; else $TMPDIR or /tmp
 -- @raise "io", "not_found"
 function files.temporary(within)
-  local path, e = core.temporary_folder(within)
-  if not path then core.error(e.code, e.message, "is there room?", e.where) end
+  local path, holder = core.temporary_folder(within)
+  if not path then core.error(holder.code, holder.message, "is there room?", holder.where) end
+  held[path] = holder
   return path
 end
 
@@ -133,6 +136,8 @@ end
 
 --- Remove a file, or a folder with what is in it. Links are removed, not followed.
 function files.remove(path)
+  local _ <close> = held[path]
+  held[path] = nil
   if os.remove(path) then return end
   files.empty(path)
   os.remove(path)

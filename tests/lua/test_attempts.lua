@@ -5,7 +5,6 @@ local lu = require "luaunit"
 local core = require "perigee.core"
 local files = require "perigee.files"
 local serve_client = require "serve_client"
-local sources = require "perigee.sources"
 local store = require "perigee.store"
 
 local folder = files.temporary()
@@ -196,5 +195,5 @@ function TestOwners:test_attempts_of_the_session_are_listed_resources()
 end
 
 local status = lu.LuaUnit.run()
-sources.remove(folder)
+files.remove(folder)
 os.exit(status, true)

@@ -2,6 +2,7 @@
 local lu = require "luaunit"
 local export = require "perigee.export"
 local columns = require "perigee.columns"
+local explain = require "perigee.explain"
 local report = require "perigee.report"
 local task = require "perigee.task"
 local units = require "perigee.units"
@@ -191,6 +192,16 @@ function TestReport:test_a_checked_candidate_with_a_located_fault()
   local text = table.concat(lines, "\n")
   lu.assertStrContains(text, "mine.cu: out_of_bounds")
   lu.assertStrContains(text, "block (1, 0, 0), thread (3, 0, 0), mine.cu:4")
+end
+
+function TestReport:test_findings_of_one_kind_have_a_heading_each()
+  local function finding(byte)
+    return { kind = "race",
+      text = ("race: write at mine.cu:5\n  inside part, byte %d"):format(byte) }
+  end
+  lu.assertEquals(explain.failure({ verdict = "race", reason = "race: write at mine.cu:5",
+    findings = { finding(0), finding(8) } }, ""), { "race: write at mine.cu:5",
+    "  inside part, byte 0", "race: write at mine.cu:5", "  inside part, byte 8" })
 end
 
 os.exit(lu.LuaUnit.run())

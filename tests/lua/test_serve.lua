@@ -212,9 +212,27 @@ function TestServer:test_garbage_and_huge_messages_are_answered_and_it_goes_on()
   local reply = client:next()
   lu.assertEquals(reply.error.code, -32600)
   lu.assertStrContains(reply.error.message, "32 MiB")
+  client:send("[" .. ("[],"):rep(10000000) .. "[]]\n")
+  lu.assertStrContains(client:next().error.message, "more than 100000 values")
+  local status = core.read_file(("/proc/%d/status"):format(client.peer.channel:pid()))
+  local peak = tonumber(status:match "VmHWM:%s*(%d+) kB")
+  lu.assertTrue(peak < 300000, peak) -- ten million lists would take gigabytes
   lu.assertEquals(client:ask("ping"), {})
   lu.assertStrContains(client:refused("check", { task = "vector/saxpy",
     source = ("x"):rep(tools.SOURCE_MOST + 1) }), "characters")
+end
+
+function TestServer:test_an_id_that_is_under_way_is_refused_and_the_first_is_answered()
+  local client <close> = serve():open()
+  for _, text in ipairs { "saxpy", "softmax" } do
+    client:send { jsonrpc = "2.0", id = "twice", method = "tools/call", params = {
+      name = "list_tasks", arguments = { text = text } } }
+  end
+  local refused, answered = client:next(), client:next()
+  lu.assertEquals({ refused.id, refused.error.code }, { "twice", -32600 })
+  lu.assertStrContains(refused.error.message, "answered still")
+  lu.assertEquals({ answered.id, answered.result.structuredContent.tasks[1].name },
+    { "twice", "vector/saxpy" })
 end
 
 function TestServer:test_one_version_has_batches()
@@ -253,7 +271,7 @@ function TestServer:test_what_is_nested_too_deep_is_refused()
   client:send(('{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"list_tasks",'
     .. '"arguments":{},"_meta":{"x":%s}}}\n'):format(deep))
   lu.assertTrue(client:next().result.isError)
-  client:send((("["):rep(100000) .. "\n"))
+  client:send((("["):rep(50000) .. "\n"))
   lu.assertEquals(client:next().error.code, -32700)
   lu.assertEquals(client:tool("list_tasks", { text = "saxpy" }).total, 1)
 end

@@ -75,8 +75,9 @@ wait $pid
 call() { # NAME: of a candidate
   python3 - "$1" <<'END'
 import json, sys
+name = sys.argv[1] + ".cu"
 print(json.dumps({"jsonrpc": "2.0", "id": 3, "method": "tools/call", "params": {"name": "check", "arguments": {
-    "task": "vector/saxpy", "source": open("tests/candidates/saxpy/%s.cu" % sys.argv[1]).read()}}}))
+    "task": "vector/saxpy", "source": open(name if name[0] == "/" else "tests/candidates/saxpy/" + name).read()}}}))
 END
 }
 busy() { # in the background: a server, $pid, whose candidate hangs
@@ -137,13 +138,63 @@ END
 rm -f "$top"/db*
 check "three servers write one store" "$(python3 "$top/many.py" "${serve[@]}")" "1 2 3 4 5 6 7 8 9"
 
-# A disk that is full.
-# shellcheck disable=SC2016
-full=(unshare -rm bash -c 'mount -t tmpfs -o size=64k tmpfs "$0" && dd if=/dev/zero of="$0/fill" 2>/dev/null; exec "$@"' "$top/full")
+# A disk that is full. The answer is read before the input ends: that would end the call, too.
+verdict_of() { # COMMAND...: a server; what it answers about $source
+  coproc server { "$@" 2>"$top/err"; }
+  pid=$!
+  printf '%s\n' "$hello" "$(call "$source")" >&"${server[1]}"
+  read -t 60 -r _ <&"${server[0]}"
+  read -t 60 -r answer <&"${server[0]}"
+  to=${server[1]}
+  exec {to}>&-
+  wait "$pid"
+  echo "$answer"
+}
+source=right
 mkdir "$top/full"
 if unshare -rm bash -c 'mount -t tmpfs tmpfs /mnt' 2>/dev/null; then
-  answer=$( (printf '%s\n' "$hello" "$(call right)"; sleep 4) |
-    "${full[@]}" "$perigee" serve --device sim:check --db "$top/full/db" 2>"$top/err" | tail -n 1)
-  check "a full disk is said, the verdict is there" "$answer" '*"verdict":"passed","warning":"not recorded*'
+  # shellcheck disable=SC2016
+  check "a full disk is said, the verdict is there" "$(verdict_of unshare -rm bash -c 'mount -t tmpfs -o size=64k tmpfs "$0" &&
+    dd if=/dev/zero of="$0/fill" 2>/dev/null; exec "$@"' "$top/full" "$perigee" serve --device sim:check --db "$top/full/db")" \
+    '*"verdict":"passed","warning":"not recorded*'
+else
+  skip "a full disk is said, the verdict is there" "no file system can be mounted here"
 fi
+
+# Files that may not grow: a source of 0.9 MB goes into one, a store that holds it does not.
+{
+  cat tests/candidates/saxpy/right.cu
+  printf '//%0900000d' 0
+} | head -c 900000 >"$top/large.cu"
+source=$top/large
+rm -f "$top"/db*
+# shellcheck disable=SC2016
+limited=(env PERIGEE_CACHE=off bash -c 'ulimit -f 900 && exec "$@"' limited "$perigee")
+check "a limit of file sizes, too" "$(verdict_of "${limited[@]}" serve --device sim:check --db "$top/db")" \
+  '*"verdict":"passed","warning":"not recorded*'
+for i in {1..9}; do printf '{"task":"t","verdict":"timeout","seed":%d,"reason":"%0200000d"}\n' "$i" 0; done >"$top/many.jsonl"
+check "and an import is undone" "$("${limited[@]}" query told --db "$top/limited" --import "$top/many.jsonl" 2>&1
+  echo "status $?, $("$perigee" query --sql "select count(*) as n from sessions" --db "$top/limited")")" "*SQLite*status 3, n*0"
+
+# What a server leaves that was killed is removed by a later one, as long as nobody is alive to want it.
+rm -rf "$top"/perigee-run-*
+busy
+{
+  kill -KILL $pid
+  wait $pid
+} 2>/dev/null
+exec {to}>&- {from}<&-
+left=("$top"/perigee-run-*)
+check "a killed server leaves a folder" "${#left[@]}" 1
+touch -d '1 hour ago' "${left[0]}"
+busy
+check "which the next removes" "$(compgen -G "${left[0]}")" ""
+living=("$top"/perigee-run-*)
+touch -d '1 hour ago' "${living[0]}"
+source=right
+check "but not one" "$(verdict_of "${serve[@]}")" '*"verdict":"passed"*'
+check "of a server that lives" "$(compgen -G "${living[0]}")" "${living[0]}"
+exec {to}>&- {from}<&-
+wait $pid
+check "which removes it itself" "$(compgen -G "${living[0]}")" ""
 finish

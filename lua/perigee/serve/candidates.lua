@@ -281,7 +281,7 @@ end
 -- What a record ran, to be run again.
 local function restored(task, whole, name, request)
   local folder = files.join(request.folder, "best")
-  sources.empty(folder)
+  files.empty(folder)
   local best = repro.restore(task, whole, repro.bundle(whole, request.options.db), folder, {})
   return setmetatable({ name = name }, { __index = best })
 end

@@ -13,6 +13,8 @@ local protocol = {}
 protocol.HANDSHAKE = { "2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05" }
 protocol.STATELESS = { "2026-07-28" }
 
+local VALUES_MOST = 100000 -- of a message: each takes a hundred times what it takes in the text
+
 local PREFIX = "io.modelcontextprotocol/"
 local VERSION_KEY, CAPABILITIES_KEY = PREFIX .. "protocolVersion", PREFIX .. "clientCapabilities"
 local SERVER_KEY = PREFIX .. "serverInfo"
@@ -100,9 +102,12 @@ end
 -- @treturn any|nil
 -- @treturn table|nil the reply to a line that is none
 function protocol.decode(line)
-  local value, problem = core.json_decode(line)
-  if value == nil then return nil, protocol.failure(nil, "parse", "no JSON: " .. problem) end
-  return value
+  local value, problem = core.json_decode(line, VALUES_MOST)
+  if value ~= nil then return value end
+  if problem:match "^more than" then
+    return nil, protocol.failure(nil, "request", "a message of " .. problem)
+  end
+  return nil, protocol.failure(nil, "parse", "no JSON: " .. problem)
 end
 
 --- A value as a message: {id, method, params, kind = "request", "notification" or "response"}.

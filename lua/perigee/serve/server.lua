@@ -248,7 +248,8 @@ function Server:request(message)
     return self:fail(message, "method", ("unknown method: %s"):format(message.method))
   end
   if self.calls[protocol.key(message.id)] then
-    return self:fail(message, "request", "a request with this id is under way")
+    return self:fail(message, "request",
+      "a request with this id is under way: that one is answered still")
   end
   local ok, e = errors.catch("internal", method, self, message)
   if ok then return end
