@@ -68,7 +68,7 @@ local function arm_of(record)
 end
 
 --- Rows of a list of tasks, made one by one in one session, whose processes serve all of them.
--- @tparam table list of {task, cell = name or nil, impls = names}
+-- @tparam table list of {task, cell = name or nil, impls = names, set = {name = value} or nil}
 -- @tparam table how {device, budget = seconds of timing for each implementation (0.15), progress =
 --   function(text)}
 -- @tparam function on_row called with each row as soon as it is complete
@@ -79,8 +79,8 @@ function beside.run(list, how, on_row)
   }
   for _, one in ipairs(list) do
     local started, row = core.now(), { task = one.task.name, cell = one.cell, arms = {} }
-    session:run(one.task, { cells = one.cell and { one.cell }, impls = one.impls, keep = true,
-      alike = true }, function(record) table.insert(row.arms, arm_of(record)) end)
+    session:run(one.task, { cells = one.cell and { one.cell }, impls = one.impls, set = one.set,
+      keep = true, alike = true }, function(record) table.insert(row.arms, arm_of(record)) end)
     row.seconds = core.now() - started
     on_row(row)
   end

@@ -16,11 +16,12 @@ end
 -- ---- PyTorch ----
 
 local TORCH = "lua/perigee/lib/torch_arm.lua"
+local EAGER, COMPILING = "perigee.lib.torch", "perigee.lib.torch:compile" -- loaded ahead of need
 local MODES = {
-  { "torch", "eager", "PyTorch" },
-  { "torch-compile", "compile", "PyTorch, torch.compile" },
-  { "torch-overhead", "overhead", "PyTorch, torch.compile with mode reduce-overhead" },
-  { "torch-graph", "graph", "PyTorch, a CUDA graph" },
+  { "torch", "eager", "PyTorch", EAGER },
+  { "torch-compile", "compile", "PyTorch, torch.compile", COMPILING },
+  { "torch-overhead", "overhead", "PyTorch, torch.compile with mode reduce-overhead", COMPILING },
+  { "torch-graph", "graph", "PyTorch, a CUDA graph", EAGER },
 }
 
 --- Whether a declared implementation is one of those that `with_torch` adds.
@@ -39,7 +40,7 @@ function experts.with_torch(declared)
   for _, mode in ipairs(MODES) do
     all[mode[1]] = { name = mode[1], "lua", TORCH, on_request = true, doc = mode[3],
       with = { source = declared.torch, mode = mode[2], name = declared.name,
-        warm = "perigee.lib.torch" } }
+        warm = mode[4] } }
   end
   return all
 end

@@ -68,9 +68,11 @@ local function prepare(request, given)
     said = { library = said.library, version = said.version, note = said.note } }
 end
 
---- Load a module that takes long, ahead of need. @tparam string name of one that has `warm`
+--- Load a module that takes long, ahead of need.
+-- @tparam string name of one that has `warm`, and behind a colon what that gets
 function trusted.warm(name)
-  require(name).warm()
+  local module, what = name:match "^([^:]*):?(.*)$"
+  require(module).warm(what ~= "" and what or nil)
 end
 
 --- Called by the runner. @tparam string request JSON {name, source, params, buffers, options}

@@ -2,40 +2,34 @@
 -- what NVIDIA's libraries and PyTorch compute is judged as a kernel's is. What this machine lacks
 -- is passed over, and said.
 --     perigee tests/gpu/experts.lua [TASK...]
+-- PyTorch runs every task that has lines for it, eager and as a CUDA graph; compiled it runs one,
+-- since that takes seconds each.
 
+local beside = require "perigee.beside"
 local pg = require "perigee"
 
 io.stdout:setvbuf "line"
 
-local WITH_TORCH = "norm/softmax" -- which takes seconds to start
+local WITH_COMPILER = "norm/softmax"
+local COMPILED = { ["torch-compile"] = true, ["torch-overhead"] = true }
 
 local device = os.getenv "PERIGEE_TEST_DEVICE" or "cuda:0"
 local passed, failed, lacking = 0, 0, 0
 
-local function note(task, record)
-  local library = record.library or {}
-  local name = ("%s by %s %s"):format(task.name, library.library or record.impl,
-    library.version or "")
-  if record.verdict == "passed" then
+local function note(row, arm)
+  local name = ("%s by %s %s"):format(row.task, arm.library or arm.impl, arm.version or "")
+  if arm.kind == "torch" and arm.library then name = ("%s, %s"):format(name, arm.impl) end
+  if arm.verdict == "passed" then
     passed = passed + 1
-    print(("ok %s: error %s, %s"):format(name, record.checks[1] and record.checks[1].error or "-",
-      record.time and ("%.2f us"):format(record.time.median_us) or "no time"))
-  elseif record.verdict == "environment" then
+    print(("ok %s: error %s, %s"):format(name, arm.error and ("%.1e"):format(arm.error) or "-",
+      arm.median_us and ("%.2f us"):format(arm.median_us) or "no time"))
+  elseif arm.verdict == "environment" then
     lacking = lacking + 1
-    print(("# %s: %s"):format(name, record.reason))
+    print(("# %s: %s"):format(name, arm.reason))
   else
     failed = failed + 1
-    print(("not ok %s: %s: %s"):format(name, record.verdict, record.reason))
+    print(("not ok %s: %s: %s"):format(name, arm.verdict, arm.reason))
   end
-end
-
-local function names_of(task)
-  local names = {}
-  for _, name in ipairs(task:impl_names()) do
-    local torch = name == "torch" and task.name == WITH_TORCH
-    if name == "expert" or torch then names[#names + 1] = name end
-  end
-  return names
 end
 
 local function wanted(task)
@@ -46,16 +40,34 @@ local function wanted(task)
   return false
 end
 
+local function is_torch(name)
+  for _, way in ipairs(beside.TORCH) do
+    if name == way then return true end
+  end
+  return false
+end
+
+local function impls_of(task)
+  local names = {}
+  for _, name in ipairs(task:impl_names()) do
+    local torch = is_torch(name) and (not COMPILED[name] or task.name == WITH_COMPILER)
+    if name == "expert" or torch then names[#names + 1] = name end
+  end
+  return names
+end
+
+local list = {}
 for _, task in ipairs((pg.catalogue.all())) do
-  local names = names_of(task)
-  if #names > 0 and wanted(task) then
+  local impls = impls_of(task)
+  if #impls > 0 and wanted(task) then
     local cell = task.cells[1]
-    for _, record in ipairs(pg.run(task, { device = device, impls = names, budget = 0.02,
-      set = task:hardest_check(cell), cells = cell and { cell.name } })) do
-      note(task, record)
-    end
+    list[#list + 1] = { task = task, impls = impls, cell = cell and cell.name,
+      set = task:hardest_check(cell) }
   end
 end
+beside.run(list, { device = device, budget = 0.02 }, function(row)
+  for _, arm in ipairs(row.arms) do note(row, arm) end
+end)
 if lacking > 0 then print(("# %d not run: this machine lacks what they call"):format(lacking)) end
 print(("%d passed, %d failed"):format(passed, failed))
 os.exit(failed == 0 and 0 or 1)

@@ -7,6 +7,7 @@ shim=$build/tests/shim
 make -s BUILD="$build" "$shim/libcuda.so.1" "$shim/libnvidia-ml.so.1" "$build/tests/experts/libraries.so"
 folder=$(mktemp -d)
 tasks=tests/experts/tasks.lua
+python=${PERIGEE_PYTHON:-python3} # which may have PyTorch
 
 on_shim() { # ARGUMENTS...: the command's output and status with that driver
   LD_LIBRARY_PATH=$PWD/$shim "$build/perigee" "$@" 2>&1
@@ -66,6 +67,13 @@ done
 check "it runs on the runner's stream, in each of its modes" \
   "$(LD_LIBRARY_PATH=$PWD/$shim PYTHONPATH=$standin python3 tests/experts/modes.py lua/perigee/lib/torch_arm.py 2>&1)" \
   "eager: stream; compile: stream, reset, compiled default; overhead: stream, reset, step, compiled reduce-overhead; graph: stream, replay"
+
+# What tasks say in PyTorch's words, where there is a PyTorch: on the CPU, judged as on a GPU.
+out=$(PERIGEE_PYTHON=$python "$build/perigee" tests/experts/lines.lua 2>&1)
+case $out in
+  *"# SKIP no PyTorch"* | *"libpython3"*) number=$((number + 1)) && echo "ok $number - lines for PyTorch # SKIP no PyTorch here" ;;
+  *) check "lines for PyTorch" "$out" "* passed, 0 failed" ;;
+esac
 
 # All of them as a table, whose rows a second run has from the file of the first: it needs no GPU.
 mkdir -p "$folder/data/perigee/ceilings"

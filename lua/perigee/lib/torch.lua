@@ -25,9 +25,10 @@ local function started()
   return interpreter
 end
 
---- Import PyTorch ahead of need.
-function torch.warm()
-  started().run "try:\n  import torch\nexcept ImportError:\n  pass"
+--- Import PyTorch ahead of need. @tparam[opt] string what "compile": its compiler, too
+function torch.warm(what)
+  local module = what == "compile" and "torch._inductor.compile_fx" or "torch"
+  started().run(("try:\n  import %s\nexcept ImportError:\n  pass"):format(module))
 end
 
 local function answer(room)
