@@ -10,10 +10,12 @@
 #include <poll.h>
 #include <signal.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
+#include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -131,6 +133,60 @@ void pg_channel_free(pg_channel *channel) {
   if (channel->out >= 0 && channel->out != channel->in) close(channel->out);
   if (channel->in >= 0) close(channel->in);
   free(channel);
+}
+
+/* ---- a socket with a name ---- */
+
+/* The folder by its descriptor, for the name of a socket may not be long. */
+static bool address_of(const char *path, struct sockaddr_un *out, int *folder) {
+  const char *slash = strrchr(path, '/');
+  char text[PG_PATH_MAX] = ".";
+  if (slash) snprintf(text, sizeof text, "%.*s/", (int)(slash - path), path);
+  *out = (struct sockaddr_un){.sun_family = AF_UNIX};
+  *folder = open(text, O_PATH | O_DIRECTORY | O_CLOEXEC);
+  if (*folder < 0) return false;
+  int n = snprintf(out->sun_path, sizeof out->sun_path, "/proc/self/fd/%d/%s", *folder,
+                   slash ? slash + 1 : path);
+  return n < (int)sizeof out->sun_path;
+}
+
+static int socket_at(const char *path, int (*enter)(int, const struct sockaddr *, socklen_t)) {
+  struct sockaddr_un address;
+  int folder = -1, fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  bool entered = fd >= 0 && address_of(path, &address, &folder) &&
+                 enter(fd, (struct sockaddr *)&address, sizeof address) == 0;
+  int why = errno;
+  if (folder >= 0) close(folder);
+  if (!entered && fd >= 0) close(fd);
+  errno = why;
+  return entered ? fd : -1;
+}
+
+int pg_channel_listen(const char *path) {
+  enum { BACKLOG = 16 };
+  int fd = socket_at(path, bind);
+  if (fd >= 0 && listen(fd, BACKLOG) == 0) return fd;
+  if (fd >= 0) close(fd);
+  return -1;
+}
+
+pg_code pg_channel_connect(const char *path, pg_channel **out, pg_error *error) {
+  *out = NULL;
+  pg_channel *channel = NULL;
+  pg_code code = make(&channel, error);
+  if (code) return code;
+  channel->in = channel->out = socket_at(path, connect);
+  if (channel->in < 0) {
+    pg_channel_free(channel);
+    pg_fail(error, PG_ENVIRONMENT, "cannot connect: %s", strerror(errno));
+    return pg_where(error, "%s", path);
+  }
+  *out = channel;
+  return PG_OK;
+}
+
+void pg_channel_finish(pg_channel *channel) {
+  shutdown(channel->out, SHUT_WR);
 }
 
 /* ---- bytes ---- */

@@ -1,6 +1,6 @@
-/* Lines in both directions without waiting: this process's own standard streams, or a child that
- * runs this very program. The channel owns its descriptors and its child; freeing it kills the
- * child's process group. A child dies with the thread that started it. */
+/* Lines in both directions without waiting: this process's own standard streams, a child that runs
+ * this very program, or a socket. The channel owns its descriptors and its child; freeing it kills
+ * the child's process group. A child dies with the thread that started it. */
 #ifndef PG_CHANNEL_H
 #define PG_CHANNEL_H
 
@@ -25,6 +25,12 @@ pg_code pg_channel_standard(pg_channel **out, pg_error *error);
 /* A fresh `perigee ARGUMENTS`, whose standard input and output are this channel. `arguments` ends
  * with NULL. PG_ENVIRONMENT when it cannot be started. */
 pg_code pg_channel_start(const char *const *arguments, pg_channel **out, pg_error *error);
+/* What listens at a socket with a name. PG_ENVIRONMENT when nobody does. */
+pg_code pg_channel_connect(const char *path, pg_channel **out, pg_error *error);
+/* A descriptor that listens at a new socket with a name, or -1 and errno. */
+int pg_channel_listen(const char *path);
+/* Nothing more is written: the peer reads the end. */
+void pg_channel_finish(pg_channel *channel);
 /* Bytes that are there, at most `size`, into `bytes`; 0 when none are there by now, -1 at the end.
  */
 long pg_channel_read(pg_channel *channel, void *bytes, size_t size);

@@ -198,5 +198,6 @@ int luaopen_perigee_core(lua_State *L) {
   pg_bind_sqlite(L);
   pg_bind_line(L);
   pg_bind_channel(L);
+  pg_bind_attend(L);
   return 1;
 }

@@ -53,7 +53,8 @@ void pg_bind_audit(lua_State *L); /* what PTX text says of itself */
 void pg_bind_worker(lua_State *L);
 void pg_bind_sqlite(lua_State *L);
 void pg_bind_line(lua_State *L);
-void pg_bind_channel(lua_State *L); /* standard streams and children, polled */
+void pg_bind_channel(lua_State *L); /* standard streams, children and sockets, polled */
+void pg_bind_attend(lua_State *L);  /* an agent's command */
 /* Load perigee.core and ffi, set the search paths; with the standard libraries open. Raises
  * environment when Perigee's Lua library is not found. */
 void pg_lua_provide(lua_State *L);

@@ -64,6 +64,22 @@ static int start(lua_State *L) {
   return 1;
 }
 
+/* core.connect(path): what listens at a socket with that name. Raises environment. */
+static int core_connect(lua_State *L) {
+  pg_error error = {0};
+  size_t length;
+  const char *path = pg_lua_check_string(L, 1, &length);
+  if (strlen(path) != length) return pg_lua_argument(L, 1, "text without a zero byte");
+  if (pg_channel_connect(path, push_channel(L), &error)) return pg_lua_raise(L, &error);
+  return 1;
+}
+
+/* c:finish(): nothing more is written; the peer of a socket reads the end. */
+static int channel_finish(lua_State *L) {
+  pg_channel_finish(check_channel(L, 1));
+  return 0;
+}
+
 /* c:read(): bytes, "" when none are there by now, nil at the end. */
 static int channel_read(lua_State *L) {
   pg_channel *channel = check_channel(L, 1);
@@ -164,13 +180,10 @@ static int core_poll(lua_State *L) {
 }
 
 void pg_bind_channel(lua_State *L) {
-  static const luaL_Reg methods[] = {{"read", channel_read},
-                                     {"write", channel_write},
-                                     {"kill", channel_kill},
-                                     {"pid", channel_pid},
-                                     {"memory", channel_memory},
-                                     {"close", channel_gc},
-                                     {NULL, NULL}};
+  static const luaL_Reg methods[] = {{"read", channel_read},     {"write", channel_write},
+                                     {"finish", channel_finish}, {"kill", channel_kill},
+                                     {"pid", channel_pid},       {"memory", channel_memory},
+                                     {"close", channel_gc},      {NULL, NULL}};
   luaL_newmetatable(L, CHANNEL_META);
   lua_pushcfunction(L, channel_gc);
   lua_setfield(L, -2, "__gc");
@@ -179,10 +192,8 @@ void pg_bind_channel(lua_State *L) {
   luaL_newlib(L, methods);
   lua_setfield(L, -2, "__index");
   lua_pop(L, 1);
-  static const luaL_Reg functions[] = {{"binary", binary},
-                                       {"standard_channel", standard_channel},
-                                       {"start", start},
-                                       {"poll", core_poll},
-                                       {NULL, NULL}};
+  static const luaL_Reg functions[] = {{"binary", binary},  {"standard_channel", standard_channel},
+                                       {"start", start},    {"connect", core_connect},
+                                       {"poll", core_poll}, {NULL, NULL}};
   luaL_setfuncs(L, functions, 0);
 }

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -31,6 +32,12 @@ static const char *const driver_nodes[] = {
     "/dev/nvidia*", "/dev/nvidia-caps*/*", "/dev/dxg",   /* WSL */
     "/dev/nvgpu*",  "/dev/nvhost*",        "/dev/nvmap", /* Jetson */
     NULL,
+};
+
+/* Of any program. */
+static const char *const usual_nodes[] = {
+    "/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom",
+    "/dev/tty",  "/dev/ptmx", "/dev/pts",  NULL,
 };
 
 static const char *const driver_files[] = {
@@ -89,7 +96,7 @@ static void allow_listed(pg_landlock *l, const char *list, unsigned access) {
 }
 
 /* The user can switch this off where a driver lies outside all of these places. */
-static bool wanted(void) {
+bool pg_confine_wanted(void) {
   const char *given = getenv("PERIGEE_SANDBOX");
   return !given || strcmp(given, "off") != 0;
 }
@@ -117,7 +124,7 @@ static bool enforce(pg_landlock *l, pg_seccomp_kind kind, char names[PG_SANDBOX_
 
 void pg_confine_runner(bool simulator, char names[PG_SANDBOX_MAX]) {
   pg_landlock l;
-  if (!wanted()) return;
+  if (!pg_confine_wanted()) return;
   pg_landlock_begin(&l);
   allow_common(&l);
   if (!simulator) {
@@ -132,7 +139,7 @@ void pg_confine_runner(bool simulator, char names[PG_SANDBOX_MAX]) {
 
 void pg_confine_compiler(const pg_compile_reach *reach, char names[PG_SANDBOX_MAX]) {
   pg_landlock l;
-  if (!wanted()) return;
+  if (!pg_confine_wanted()) return;
   pg_landlock_begin(&l);
   allow_common(&l);
   for (int i = 0; i < reach->folder_count; i++)
@@ -144,7 +151,7 @@ void pg_confine_compiler(const pg_compile_reach *reach, char names[PG_SANDBOX_MA
 void pg_confine_prepare_program(const char *const *toolchain, const char *folder,
                                 pg_landlock *out) {
   *out = (pg_landlock){.ruleset = -1};
-  if (!wanted() || !pg_landlock_begin(out)) return;
+  if (!pg_confine_wanted() || !pg_landlock_begin(out)) return;
   allow_common(out);
   allow(out, programs, PG_MAY_READ | PG_MAY_EXECUTE);
   allow(out, program_files, PG_MAY_READ);
@@ -155,6 +162,30 @@ void pg_confine_prepare_program(const char *const *toolchain, const char *folder
 }
 
 bool pg_confine_program(pg_landlock *prepared, char names[PG_SANDBOX_MAX]) {
-  if (!wanted()) return false;
+  if (!pg_confine_wanted()) return false;
   return enforce(prepared, PG_SECCOMP_PROGRAMS, names);
+}
+
+enum { LISTED_MOST = 128 };
+
+bool pg_confine_agent(const char *const *writes, const char *const *kept,
+                      const char *const *hidden) {
+  char names[PG_SANDBOX_MAX] = "";
+  const char *except[LISTED_MOST + 1];
+  int count = 0;
+  pg_landlock l;
+  for (; *hidden && count < LISTED_MOST; hidden++) except[count++] = *hidden;
+  except[count] = NULL;
+  if (!pg_landlock_begin_files(&l)) return false;
+  pg_landlock_allow(&l, "/", PG_MAY_LIST);
+  pg_landlock_allow_but(&l, "/", PG_MAY_READ | PG_MAY_EXECUTE, except);
+  for (; *kept && count < LISTED_MOST; kept++) except[count++] = *kept;
+  except[count] = NULL;
+  for (; *writes; writes++)
+    pg_landlock_allow_but(&l, *writes, PG_MAY_WRITE | PG_MAY_CHANGE | PG_MAY_MEET, except);
+  allow(&l, usual_nodes, PG_MAY_DRIVE);
+  allow(&l, driver_nodes, PG_MAY_DRIVE);
+  pg_landlock_allow(&l, "/dev/shm", PG_MAY_READ | PG_MAY_WRITE);
+  drop_capabilities();
+  return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 && pg_landlock_enforce(&l, names);
 }

@@ -22,4 +22,12 @@ void pg_confine_prepare_program(const char *const *toolchain, const char *folder
 /* True when both Landlock and seccomp hold: then a stranger's host code may run here. */
 bool pg_confine_program(pg_landlock *prepared, char names[PG_SANDBOX_MAX]);
 
+/* False with PERIGEE_SANDBOX=off. */
+bool pg_confine_wanted(void);
+/* An agent, which is a user's program and runs programs: it reads all but `hidden`, changes only
+ * `writes` without what of `kept` and `hidden` lies there, and signals nobody else. Paths are
+ * absolute, without links, each list ended by NULL. */
+bool pg_confine_agent(const char *const *writes, const char *const *kept,
+                      const char *const *hidden);
+
 #endif

@@ -3,8 +3,10 @@
  */
 #include "landlock.h"
 
+#include <dirent.h>
 #include <fcntl.h>
 #include <glob.h>
+#include <limits.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
@@ -26,6 +28,8 @@ enum {
   REMOVE_FILE = 1 << 5,
   MAKE_DIR = 1 << 7,
   MAKE_REG = 1 << 8,
+  MAKE_SOCK = 1 << 9,
+  MAKE_FIFO = 1 << 10,
   MAKE_SYM = 1 << 12,
   OF_ABI_1 = (1 << 13) - 1, /* all of the first version */
   REFER = 1 << 13,
@@ -33,6 +37,8 @@ enum {
   IOCTL_DEV = 1 << 15,
   OF_FILES = EXECUTE | WRITE_FILE | READ_FILE | TRUNCATE | IOCTL_DEV
 };
+
+enum { BIND_TCP = 1, CONNECT_TCP = 2, ABSTRACT_SOCKET = 1, SIGNAL = 2 };
 
 struct ruleset {
   uint64_t files, network, scoped;
@@ -53,15 +59,21 @@ int pg_landlock_abi(void) {
   return version > 0 ? (int)version : 0;
 }
 
-bool pg_landlock_begin(pg_landlock *l) {
-  enum { BIND_TCP = 1, CONNECT_TCP = 2, ABSTRACT_SOCKET = 1, SIGNAL = 2 };
+static bool begin(pg_landlock *l, uint64_t network, uint64_t scoped) {
   *l = (pg_landlock){.ruleset = -1, .abi = pg_landlock_abi()};
   if (l->abi == 0) return false;
-  const struct ruleset all = {known_files(l->abi), BIND_TCP | CONNECT_TCP,
-                              ABSTRACT_SOCKET | SIGNAL};
+  const struct ruleset all = {known_files(l->abi), network, scoped};
   size_t bytes = l->abi >= ABI_SCOPE ? sizeof all : l->abi >= ABI_NETWORK ? 16 : 8;
   l->ruleset = (int)syscall(CREATE_RULESET, &all, bytes, 0); /* close-on-exec by itself */
   return l->ruleset >= 0;
+}
+
+bool pg_landlock_begin(pg_landlock *l) {
+  return begin(l, BIND_TCP | CONNECT_TCP, ABSTRACT_SOCKET | SIGNAL);
+}
+
+bool pg_landlock_begin_files(pg_landlock *l) {
+  return begin(l, 0, SIGNAL);
 }
 
 static uint64_t rights(unsigned access) {
@@ -75,6 +87,8 @@ static uint64_t rights(unsigned access) {
   if (access & PG_MAY_WRITE)
     all |=
         WRITE_FILE | TRUNCATE | MAKE_REG | MAKE_DIR | MAKE_SYM | REMOVE_FILE | REMOVE_DIR | REFER;
+  if (access & PG_MAY_LIST) all |= READ_DIR;
+  if (access & PG_MAY_MEET) all |= MAKE_SOCK | MAKE_FIFO;
   return all;
 }
 
@@ -88,6 +102,38 @@ void pg_landlock_allow(pg_landlock *l, const char *path, unsigned access) {
   const struct beneath rule = {allowed, fd};
   syscall(ADD_RULE, l->ruleset, PATH_BENEATH, &rule, 0); /* a failure allows less */
   close(fd);
+}
+
+static bool is_below(const char *path, const char *folder) {
+  size_t n = strlen(folder);
+  if (n > 0 && folder[n - 1] == '/') n--; /* the root */
+  return strncmp(path, folder, n) == 0 && path[n] == '/';
+}
+
+static void allow_entries_but(pg_landlock *l, const char *folder, unsigned access,
+                              const char *const *except) {
+  char path[PATH_MAX];
+  DIR *entries = opendir(folder);
+  for (struct dirent *entry; entries && (entry = readdir(entries));) {
+    const char *name = entry->d_name;
+    if (entry->d_type == DT_LNK || strcmp(name, ".") == 0 || strcmp(name, "..") == 0) continue;
+    int n = snprintf(path, sizeof path, "%s/%s", strcmp(folder, "/") == 0 ? "" : folder, name);
+    if (n < (int)sizeof path) pg_landlock_allow_but(l, path, access, except);
+  }
+  if (entries) closedir(entries);
+}
+
+void pg_landlock_allow_but(pg_landlock *l, const char *path, unsigned access,
+                           const char *const *except) {
+  bool above = false;
+  for (const char *const *one = except; *one; one++) {
+    if (strcmp(path, *one) == 0 || is_below(path, *one)) return;
+    above = above || is_below(*one, path);
+  }
+  if (above)
+    allow_entries_but(l, path, access, except);
+  else
+    pg_landlock_allow(l, path, access);
 }
 
 void pg_landlock_allow_all(pg_landlock *l, const char *pattern, unsigned access) {

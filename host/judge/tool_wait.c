@@ -113,17 +113,6 @@ static void pause_a_moment(void) {
   nanosleep(&(struct timespec){.tv_nsec = POLL_NS}, NULL);
 }
 
-/* End what is left of the family, and reap it. What forks faster than this ends with the group. */
-static void end_family(void) {
-  pid_t family[PG_PROCESSES_MOST + 1];
-  for (int round = 0; round < 100 && waitpid(-1, NULL, WNOHANG) >= 0; round++) {
-    int count = pg_family_of(getpid(), family);
-    for (int i = 1; i < count; i++) kill(family[i], SIGKILL);
-    pause_a_moment();
-    while (waitpid(-1, NULL, WNOHANG) > 0) continue;
-  }
-}
-
 /* A program that failed while memory ran out is not to blame. */
 static pg_code failed_for_memory(int status, long shortages, pg_error *error) {
   bool failed = !WIFEXITED(status) || WEXITSTATUS(status) != 0;
@@ -144,6 +133,6 @@ pg_code pg_tool_wait(pid_t pid, const char *folder, long shortages, int *status,
     if (code) break;
     pause_a_moment();
   }
-  end_family();
+  pg_family_end();
   return code ? code : failed_for_memory(*status, shortages, error);
 }

@@ -2,7 +2,11 @@
 #include "watch.h"
 
 #include <glob.h>
+#include <signal.h>
 #include <stdio.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
 
 #include "../available.h"
 
@@ -56,6 +60,17 @@ pg_usage pg_usage_of(pid_t pid) {
   int count = pg_family_of(pid, members);
   for (int i = 0; i < count; i++) add_usage(&sum, members[i]);
   return sum;
+}
+
+void pg_family_end(void) {
+  enum { ROUNDS = 100, PAUSE_NS = 2000000 };
+  pid_t members[PG_PROCESSES_MOST + 1];
+  for (int round = 0; round < ROUNDS && waitpid(-1, NULL, WNOHANG) >= 0; round++) {
+    int count = pg_family_of(getpid(), members);
+    for (int i = 1; i < count; i++) kill(members[i], SIGKILL);
+    nanosleep(&(struct timespec){.tv_nsec = PAUSE_NS}, NULL);
+    while (waitpid(-1, NULL, WNOHANG) > 0) continue;
+  }
 }
 
 pg_allowance pg_allowance_of(bool compiler, size_t held) {

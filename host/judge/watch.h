@@ -24,6 +24,10 @@ pg_usage pg_usage_of(pid_t pid);
  * its own or that of an ancestor that is a subreaper. */
 int pg_family_of(pid_t pid, pid_t family[PG_PROCESSES_MOST + 1]);
 
+/* End all descendants of this process, which is their subreaper, and reap them. What forks faster
+ * than that is left to whoever ends the group. */
+void pg_family_end(void);
+
 typedef struct pg_allowance {
   size_t memory; /* bytes */
   bool scarce;   /* it is what this machine can give, and less than what is due */

@@ -25,6 +25,11 @@ cli.COMMANDS = {
   { "completion", "completion for a shell (bash, zsh, fish), or the manual page" },
 }
 
+-- Processes of other commands: a lane of perigee serve and eval, and of an evaluation who looks
+-- after an agent and what an agent starts as its server.
+local INNER = { ["--tools"] = "perigee.serve.worker", ["--agent"] = "perigee.agent",
+  ["--join"] = "perigee.serve.join" }
+
 local EXAMPLES = [[
 examples:
   perigee list
@@ -112,7 +117,7 @@ function cli.main(args)
   if first == "completion" and args[2] == "--words" then
     return require("perigee.cli.completion").words(cli, table.move(args, 3, #args, 1, {}))
   end
-  if first == "--tools" then return require("perigee.serve.worker").main() end -- of perigee serve
+  if INNER[first] then return require(INNER[first]).main(args[2]) end
   local known = false
   for _, name in ipairs(names()) do known = known or name == first end
   if not known and first:sub(1, 1) ~= "-" then

@@ -1,6 +1,9 @@
 --- One sample of `perigee eval`: an agent works at a task in one of three settings. What is known
--- of it is kept with its session in the results store after every round, so that a run goes on
--- where it was ended. It runs in a lane (perigee.serve.lane), a process of its own.
+-- of it is kept after every round (perigee.samples), so that a run goes on where it was ended. It
+-- runs in a lane (perigee.serve.lane), a process of its own.
+--
+-- What is the agent's fault is a round that failed. What is this machine's ends the sample, without
+-- a score: an error, or a state with `unscored`.
 -- @module perigee.eval
 
 local core = require "perigee.core"
@@ -11,42 +14,24 @@ local errors = require "perigee.errors"
 local files = require "perigee.files"
 local prompts = require "perigee.serve.prompts"
 local records = require "perigee.serve.records"
+local samples = require "perigee.samples"
+local schema = require "perigee.serve.schema"
 local store = require "perigee.store"
+local tools = require "perigee.serve.tools"
 
 local eval = {}
 
-local TEXT_MOST = 6000 -- bytes of what is said of an attempt
-local ALONE_S = 600 -- an agent may take for an answer, without --seconds
+--- Seconds that an agent may take without --seconds: for an answer, and for a sample with tools.
+eval.PATIENCE = { oneshot = 600, refine = 600, tools = 3600 }
 
---- The session of a sample.
-function eval.session(name, task, number)
-  return ("%s %s #%d"):format(name, task, number)
-end
+local MACHINE = { internal = true, environment = true, io = true, out_of_memory = true,
+  crashed = true } -- codes of errors that no answer is to blame for
 
-local function fresh(what)
-  return { eval = what.name, setting = what.setting, task = what.task, sample = what.sample,
-    bases = what.bases, rounds = core.json_array {}, tokens = 0, seconds = 0 }
-end
-
-local function load(request, what)
-  local from <close> = store.open(request.options.db)
-  local about = from:about(request.options.session)
-  if about and about.rounds then return about end
-  return fresh(what)
-end
-
-local function save(request, state)
-  local into <close> = store.open(request.options.db)
-  into:note((into:session(request.options.session, "eval")), state)
-end
-
--- How many times faster than what always is there to compare with; the best so far changes.
-local function speedups(rivals)
-  local list = {}
-  for _, row in ipairs(rivals or {}) do
-    if row.speedup and not row.name:match "^best %(" then list[row.name] = row.speedup end
-  end
-  return list
+-- What an agent may not do with what is not its own: see perigee.agent.
+local function reach(request, seconds)
+  local given = request.agent
+  return { seconds = seconds, memory = given.memory, folder = given.folder, writes = given.writes,
+    kept = given.kept, hidden = given.hidden }
 end
 
 -- ---- oneshot and refine ----
@@ -54,21 +39,19 @@ end
 local function judged(what, reply, round, request, progress)
   local given = { task = what.task, source = reply.source, files = reply.files, knobs = reply.knobs,
     language = reply.language, name = ("%s-%d-%d"):format(what.setting, what.sample, round) }
+  local problem, hint = schema.check(given, tools.find("time").inputSchema, "candidate")
+  if problem then return samples.failed("refused", hint and problem .. "\n" .. hint or problem) end
   local text
-  local problem, hint = require("perigee.serve.schema").check(given,
-    require("perigee.serve.tools").find("time").inputSchema, "candidate")
-  if problem then
-    return { verdict = "refused", text = hint and problem .. "\n" .. hint or problem }
-  end
   local ok, answer = errors.catch("internal", function()
     local result
     result, text = candidates.time(given, request, progress)
     return result
   end)
-  if not ok then return { verdict = "refused", text = errors.text(answer):sub(1, TEXT_MOST) } end
-  return { verdict = answer.verdict, attempt = answer.attempt, cost = answer.cost,
-    unit = answer.unit, speedup = speedups(answer.rivals), reason = answer.reason,
-    text = text:sub(1, TEXT_MOST) }
+  if not ok and MACHINE[answer.code] then error(answer, 0) end
+  if not ok then return samples.failed("refused", errors.text(answer)) end
+  if not answer.attempt then core.error("environment", answer.warning) end
+  local from <close> = store.open(request.options.db, { readonly = true })
+  return samples.round((from:one(answer.attempt)), answer.attempt, text)
 end
 
 -- What came of the rounds so far, in figures.
@@ -81,23 +64,66 @@ local function history(state)
   return list
 end
 
+-- What was sent in a round that was judged: texts by name, the names in order, and knobs.
+local function sent(round, request)
+  local by_name, names = {}, {}
+  if not (round and round.attempt) then return by_name, names end
+  local whole = records.attempt(round.attempt, request)
+  for i, one in ipairs(whole.sources or {}) do
+    names[i], by_name[one.name] = one.name, (whole.source_texts or {})[one.sha] or ""
+  end
+  return by_name, names, whole.knobs
+end
+
+local function in_words(round, by_name, names)
+  local parts = { round.text or round.reason or "" }
+  for _, name in ipairs(names) do
+    if #names > 1 then parts[#parts + 1] = name .. ":" end
+    parts[#parts + 1] = ("```\n%s\n```"):format(by_name[name])
+  end
+  return table.concat(parts, "\n\n")
+end
+
 -- What an agent is asked.
-local function ask(what, state, round, request)
+local function question(what, state, round, request)
   local described, d = catalogue.description(what.task)
-  local last, attempt, source = state.rounds[round - 1], nil, nil
-  if last and last.attempt then
-    local whole = records.attempt(last.attempt, request)
-    source = whole.source_texts and whole.sources[1]
-      and whole.source_texts[whole.sources[1].sha]
-  end
-  if last then
-    attempt = ("%s\n\n```\n%s\n```"):format(last.text or last.reason or "", source or "")
-  end
+  local last = state.rounds[round - 1]
+  local by_name, names, knobs = sent(last, request)
+  local attempt = last and in_words(last, by_name, names)
   return { setting = what.setting, task = what.task, sample = what.sample, round = round,
     rounds = what.rounds, description = described, skeleton = d.skeleton,
     prompt = prompts.text(last and "refine" or "oneshot", described, attempt),
     feedback = last and (last.text or last.reason), verdict = last and last.verdict,
-    source = source, history = history(state) }
+    source = by_name[names[1]], files = #names > 1 and by_name or nil, knobs = knobs,
+    history = history(state) }
+end
+
+-- Ask, and count what that took: the agent's time alone.
+local function ask(what, state, asked, how)
+  local started = core.now()
+  local reply, problem = agent.ask(what.agent, asked, how)
+  state.seconds = state.seconds + core.now() - started
+  state.tokens = state.tokens + (reply and reply.tokens or 0)
+  return reply, problem
+end
+
+local function one_round(what, state, round, request, progress)
+  progress(("%s #%d, round %d of %d"):format(what.task, what.sample, round, what.rounds))
+  local left = what.seconds and what.seconds - state.seconds or eval.PATIENCE[what.setting]
+  local reply, problem = ask(what, state, question(what, state, round, request),
+    reach(request, left))
+  if reply and reply.stop then
+    state.ended = "stopped"
+  elseif reply then
+    local made = judged(what, reply, round, request, progress)
+    if made.verdict == "environment" then
+      state.unscored = made.reason
+    else
+      state.rounds[round] = made
+    end
+  else
+    state.rounds[round] = samples.failed("missing", problem)
+  end
 end
 
 local function spent(what, state)
@@ -106,115 +132,101 @@ local function spent(what, state)
   return nil
 end
 
-local function one_round(what, state, round, request, progress)
-  local started = core.now()
-  progress(("%s #%d, round %d of %d"):format(what.task, what.sample, round, what.rounds))
-  local left = what.seconds and what.seconds - state.seconds or ALONE_S
-  files.empty(request.folder)
-  local reply, problem = agent.ask(what.agent, ask(what, state, round, request), left,
-    request.folder)
-  if reply and reply.tokens then state.tokens = state.tokens + reply.tokens end
-  if reply and reply.stop then
-    state.ended = "stopped"
-  elseif reply then
-    state.rounds[round] = judged(what, reply, round, request, progress)
-  else
-    state.rounds[round] = { verdict = "missing", reason = problem }
-  end
-  state.seconds = state.seconds + core.now() - started
-end
-
 local function rounds(what, state, request, progress)
   for round = #state.rounds + 1, what.rounds do
     state.ended = spent(what, state)
-    if state.ended then return end
-    one_round(what, state, round, request, progress)
-    save(request, state)
+    if not state.ended then one_round(what, state, round, request, progress) end
+    if state.unscored then return end
+    samples.save(request.options.db, request.options.session, state)
     if state.ended then return end
   end
-  state.ended = "rounds"
 end
 
 -- ---- tools ----
 
--- The agent's server has a store of its own: what is in it is the agent's word.
-local function store_of(request) return files.join(request.folder, "agent.db") end
+-- Number of the last record in the sample's session so far, and how many attempts are there.
+local function records_so_far(request)
+  local last, attempts = 0, 0
+  local from <close> = store.open(request.options.db, { readonly = true })
+  for rec, extra in from:records(from:find_session(request.options.session)) do
+    last, attempts = extra.id, attempts + (rec.kind == "check" and 1 or 0)
+  end
+  return last, attempts
+end
 
--- How the agent starts the server that it works with.
-local function server_of(request)
+-- Arguments of the server that the agent gets: it runs beside the judge, where no agent comes to,
+-- and keeps what it judges in the sample's session.
+local function server_of(what, request, attempts)
   local options = request.options
-  local words = core.json_array { core.binary(), "serve", "--device", options.device, "--db",
-    store_of(request), "--session", "agent", "--timeout", tostring(options.timeout) }
-  if options.trust then words[#words + 1] = "--trust" end
+  local words = core.json_array { "serve", "--device", options.device, "--db", options.db,
+    "--session", options.session, "--timeout", tostring(options.timeout), "--memory",
+    tostring(request.agent.memory / 2 ^ 30) }
+  local function add(...) table.move({ ... }, 1, select("#", ...), #words + 1, words) end
+  if options.trust then add "--trust" end
+  if options.against and #options.against > 0 then
+    add("--against", table.concat(options.against, ","))
+  end
+  if what.rounds then add("--attempts", tostring(attempts + what.rounds)) end
   return words
 end
 
--- The sources of a record as an answer.
-local function answer_of(whole)
-  local by_name = {}
-  for _, source in ipairs(whole.sources or {}) do
-    by_name[source.name] = whole.source_texts and whole.source_texts[source.sha]
-  end
-  local name, text = next(by_name)
-  if name and next(by_name, name) == nil then return { source = text, language = whole.lang } end
-  return name and { files = by_name, knobs = whole.knobs } or nil
-end
-
--- What was submitted last, and how many attempts there were.
-local function submitted(request)
-  local path, found, attempts = store_of(request), nil, 0
-  if not files.is_file(path) then return nil, 0 end
-  local from <close> = store.open(path, { readonly = true })
-  for _, one in ipairs(from:sessions()) do
-    for rec, extra in from:records(one.id) do
-      if rec.kind == "check" then attempts = attempts + 1 end
-      if rec.submitted then found = extra.id end
+-- The attempts that were judged since, and the last of those that were submitted.
+local function attempts_since(last, request)
+  local list, final = core.json_array {}, nil
+  local from <close> = store.open(request.options.db, { readonly = true })
+  for rec, extra in from:records(from:find_session(request.options.session), last) do
+    if rec.kind == "check" then
+      list[#list + 1] = samples.round(rec, extra.id)
+      if rec.submitted then final = list[#list] end
     end
   end
-  return found and answer_of(from:record(found)), attempts
+  return list, final
 end
 
--- What an agent submitted is judged here once more: only that counts, whatever its store says.
 local function with_tools(what, state, request, progress)
-  local started = core.now()
   progress(("%s #%d: the agent has the tools"):format(what.task, what.sample))
   local described = catalogue.description(what.task)
-  files.empty(request.folder)
-  local reply, problem = agent.ask(what.agent, { setting = "tools", task = what.task,
-    sample = what.sample, description = described, server = server_of(request),
-    prompt = prompts.text("tools", described) }, what.seconds or ALONE_S, request.folder)
-  state.tokens = reply and reply.tokens or 0
-  local ok, answer, attempts = pcall(submitted, request)
-  state.attempts = ok and attempts or 0
-  if ok and answer then
-    files.empty(request.folder)
-    state.rounds[1] = judged(what, answer, 1, request, progress)
-  else
-    state.rounds[1] = { verdict = "missing", reason = problem or "nothing was submitted" }
+  local last, attempts = records_so_far(request)
+  local how = reach(request, what.seconds or eval.PATIENCE.tools)
+  how.door = files.join(request.agent.folder, "server")
+  how.server = server_of(what, request, attempts)
+  local _, problem = ask(what, state, { setting = "tools", task = what.task,
+    sample = what.sample, rounds = what.rounds, description = described,
+    prompt = prompts.text("tools", described),
+    server = core.json_array { core.binary(), "--join", how.door } }, how)
+  state.rounds, state.final = attempts_since(last, request)
+  if state.final and state.final.verdict == "environment" then
+    state.unscored = state.final.reason
+    return
   end
-  state.seconds, state.ended = core.now() - started, "rounds"
+  state.final = state.final or samples.failed("missing", problem or "nothing was submitted")
+  state.ended = "ended"
+  samples.save(request.options.db, request.options.session, state)
 end
 
 -- ---- a sample ----
 
+--- Whether nothing is left to do for a sample.
+function eval.is_done(what, state)
+  return state.ended ~= nil or what.setting ~= "tools" and #state.rounds >= what.rounds
+end
+
 --- Work at a sample until it is done.
 -- @tparam table what {name = of the evaluation, task, sample = its number, setting = "oneshot",
 --   "refine" or "tools", agent = command, bases = names of what it is compared with, rounds,
---   seconds, tokens = budgets of a sample}
--- @tparam table request {options = of the tools, folder}
+--   seconds, tokens = budgets of a sample, state = what perigee.samples knew of it before any agent
+--   was asked}
+-- @tparam table request {options = of the tools, folder, agent = {folder, memory, writes, kept,
+--   hidden}}
 -- @tparam function progress called with texts
--- @treturn table {task, sample, rounds = as perigee.scores takes them, tokens, seconds, ended =
---   "rounds", "seconds", "tokens" or "stopped"}
+-- @treturn table the state, as perigee.samples describes it, or with unscored = why it has no score
 function eval.sample(what, request, progress)
-  request.options.session = eval.session(what.name, what.task, what.sample)
-  local state = load(request, what)
-  if state.ended then return state end
-  if what.setting == "tools" then
-    with_tools(what, state, request, progress)
-  else
-    rounds(what, state, request, progress)
-  end
-  save(request, state)
+  local state = what.state
+  request.options.session = samples.session(what.name, what.task, what.sample)
+  core.json_array(state.rounds)
+  samples.save(request.options.db, request.options.session, state)
+  local run = what.setting == "tools" and with_tools or rounds
+  run(what, state, request, progress)
   return state
 end
 

@@ -1,9 +1,10 @@
 --- What an agent's attempts are worth: rates, fast_p, pass@k, speedups. Pure functions over
 -- samples.
 --
--- A sample is one try at a task, of one round or several; what counts at round r is the best of its
--- first r rounds, for an agent that is told what its attempts cost can keep the best. A sample
--- without an answer is one that failed: nothing is left out of a rate.
+-- A sample is one try at a task, of one round or several. At round r the best of its first r rounds
+-- counts, for an agent that is told what its attempts cost can keep the best; in the end the best
+-- of all or, with the tools, what it submitted. A sample without an answer is one that failed:
+-- nothing is left out of a rate.
 -- @module perigee.scores
 
 local core = require "perigee.core"
@@ -13,7 +14,10 @@ local scores = {}
 --- The p of fast_p: the share of samples that are right and more than p times as fast.
 scores.P = { 0, 0.5, 0.8, 1, 1.5, 2, 5 }
 
-local NOT_COMPILED = { compile_error = true, refused = true, missing = true }
+--- As what speedup a failed sample counts in the geometric mean over all of them.
+scores.FAILED_AS = 0.1
+
+local NOT_COMPILED = { compile_error = true, refused = true, missing = true, environment = true }
 
 -- The largest speedup over `base` of the first `most` rounds that passed; 0 for one that passed and
 -- has no figure; nil when none passed.
@@ -43,6 +47,8 @@ local function compiled(most)
   end
 end
 
+-- ---- against a baseline ----
+
 -- Samples of the tasks that have this baseline, whether or not one was right.
 local function with_base(samples, base)
   local has, list = {}, {}
@@ -57,8 +63,20 @@ local function with_base(samples, base)
   return list
 end
 
+local function geomeans(list, base, most)
+  local logs, count, failed = 0, 0, 0
+  for _, sample in ipairs(list) do
+    local speedup = best(sample, most, base)
+    if not speedup then failed = failed + 1 end
+    if speedup and speedup > 0 then logs, count = logs + math.log(speedup), count + 1 end
+  end
+  local all = logs + failed * math.log(scores.FAILED_AS)
+  return count, count > 0 and math.exp(logs / count) or nil,
+    count + failed > 0 and math.exp(all / (count + failed)) or nil
+end
+
 local function against(samples, base, most)
-  local list, logs, count = with_base(samples, base), 0, 0
+  local list = with_base(samples, base)
   local result = { base = base, samples = #list, fast = core.json_array {} }
   for i, p in ipairs(scores.P) do
     result.fast[i] = { p = p, share = share(list, function(sample)
@@ -66,27 +84,35 @@ local function against(samples, base, most)
       return speedup ~= nil and (p == 0 or speedup > p)
     end) }
   end
-  for _, sample in ipairs(list) do
-    local speedup = best(sample, most, base)
-    if speedup and speedup > 0 then logs, count = logs + math.log(speedup), count + 1 end
-  end
-  result.passed, result.geomean = count, count > 0 and math.exp(logs / count) or nil
+  result.passed, result.geomean, result.geomean_all = geomeans(list, base, most)
   return result
 end
 
+-- What a sample says of its baselines: whether some round was timed, and beside which.
+local function note_bases(sample, timed, seen)
+  for _, round in ipairs(sample.rounds) do
+    for name in pairs(round.speedup or {}) do seen[name], timed[sample.task] = true, true end
+  end
+end
+
+-- Baselines that count, and those that this machine cannot run: kernels of their tasks were timed,
+-- and never beside them.
 local function bases_of(samples)
-  local names, seen = {}, {}
+  local timed, seen, lacking = {}, {}, {}
+  for _, sample in ipairs(samples) do note_bases(sample, timed, seen) end
   for _, sample in ipairs(samples) do
-    for _, round in ipairs(sample.rounds) do
-      for name in pairs(round.speedup or {}) do
-        if not seen[name] then names[#names + 1] = name end
-        seen[name] = true
-      end
+    for _, name in ipairs(sample.bases or {}) do
+      lacking[name] = not seen[name] and (lacking[name] or timed[sample.task] or false)
     end
   end
+  local names, missing = {}, core.json_array {}
+  for name, lacks in pairs(lacking) do table.insert(lacks and missing or names, name) end
   table.sort(names)
-  return names
+  table.sort(missing)
+  return names, missing
 end
+
+-- ---- pass@k ----
 
 --- The unbiased estimate of pass@k for n samples of which c are right: 1 - C(n - c, k) / C(n, k),
 -- as a product (Chen et al., Evaluating Large Language Models Trained on Code, 2021, section 2.1).
@@ -122,37 +148,66 @@ local function pass_at_all(samples)
   return list
 end
 
+-- ---- all of it ----
+
+local function row_of(samples, bases, most)
+  local row = { compiled = share(samples, compiled(most)),
+    correct = share(samples, function(sample) return best(sample, most, "") ~= nil end),
+    against = core.json_array {} }
+  for i, base in ipairs(bases) do row.against[i] = against(samples, base, most) end
+  return row
+end
+
+-- The samples with only what counts in the end.
+local function finals(samples)
+  local list = {}
+  for i, sample in ipairs(samples) do
+    list[i] = sample.setting ~= "tools" and sample
+      or { task = sample.task, bases = sample.bases, rounds = { sample.final } }
+  end
+  return list
+end
+
+local function attempts_of(sample)
+  local count = 0
+  for _, round in ipairs(sample.rounds) do
+    if round.verdict ~= "missing" then count = count + 1 end
+  end
+  return count
+end
+
 --- Score samples.
--- @tparam table samples list of {task, rounds = list of {verdict = a record's, or "refused" for
---   what could not be judged, or "missing"; speedup = {name = how many times faster than that}},
---   bases = names of what the task has to compare with, tokens, seconds}. A baseline that no sample
---   was compared with is one that this machine cannot run: it is left out
--- @treturn table {samples, tasks, attempts, tokens, seconds, compile_rate, correct_rate, pass_at =
---   list of {k, share}, rounds = for each round {round, compiled, correct, against = list of {base,
---   samples, passed, geomean, fast = list of {p, share}}}, against = that of the last round}
+-- @tparam table samples list of {task, setting, rounds = list of {verdict = a record's, or
+--   "refused" for what could not be judged, or "missing"; speedup = {name = how many times faster
+--   than that}}, final = with the tools, the round that was submitted; bases = names of what the
+--   task has to compare with, tokens, seconds}
+-- @treturn table {samples, tasks, attempts, tokens, seconds, compile_rate, correct_rate, against =
+--   list of {base, samples, passed, geomean = of those that passed, geomean_all = with each that
+--   failed as `failed_as`, fast = list of {p, share}}, pass_at = list of {k, share}: in the end;
+--   rounds = for each round {round, compiled, correct, against}; no_base = baselines that this
+--   machine cannot run, failed_as}
 function scores.of(samples)
-  local most, result = 1, { samples = #samples, attempts = 0, tokens = 0, seconds = 0 }
-  local seen = {}
-  result.tasks = 0
+  local most, seen = 1, {}
+  local result = { samples = #samples, tasks = 0, attempts = 0, tokens = 0, seconds = 0,
+    failed_as = scores.FAILED_AS, rounds = core.json_array {} }
   for _, sample in ipairs(samples) do
     most = math.max(most, #sample.rounds)
-    result.attempts = result.attempts + #sample.rounds
+    result.attempts = result.attempts + attempts_of(sample)
     result.tokens = result.tokens + (sample.tokens or 0)
     result.seconds = result.seconds + (sample.seconds or 0)
     result.tasks = result.tasks + (seen[sample.task] and 0 or 1)
     seen[sample.task] = true
   end
-  result.rounds = core.json_array {}
+  local bases, missing = bases_of(samples)
+  result.no_base = missing
   for round = 1, most do
-    local row = { round = round, compiled = share(samples, compiled(round)),
-      correct = share(samples, function(sample) return best(sample, round, "") ~= nil end),
-      against = core.json_array {} }
-    for i, base in ipairs(bases_of(samples)) do row.against[i] = against(samples, base, round) end
-    result.rounds[round] = row
+    result.rounds[round] = row_of(samples, bases, round)
+    result.rounds[round].round = round
   end
-  local last = result.rounds[most]
-  result.compile_rate, result.correct_rate = last.compiled, last.correct
-  result.against, result.pass_at = last.against, pass_at_all(samples)
+  local last = finals(samples)
+  local row = row_of(last, bases, math.huge)
+  result.compile_rate, result.correct_rate = row.compiled, row.correct
+  result.against, result.pass_at = row.against, pass_at_all(last)
   return result
 end
 

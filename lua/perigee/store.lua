@@ -315,8 +315,8 @@ local function with_sources(self, rec, extra)
   return store.whole(rec, extra)
 end
 
---- One record with its sources and samples. @raise "not_found"
-function Store:record(id)
+--- One record as it is kept, and {id, key, session, samples}. @raise "not_found"
+function Store:one(id)
   local row = first(self.db, "SELECT id, session, key, record, samples FROM records WHERE id = ?",
     id)
   if not row then
@@ -324,7 +324,12 @@ function Store:record(id)
     core.error("not_found", ("no record %d in the results store"):format(id),
       last and ("its records are numbered up to %d"):format(last) or "it is empty", self.path)
   end
-  return with_sources(self, decoded(row))
+  return decoded(row)
+end
+
+--- One record with its sources and samples. @raise "not_found"
+function Store:record(id)
+  return with_sources(self, self:one(id))
 end
 
 --- Write a session, or all of them, as JSONL.

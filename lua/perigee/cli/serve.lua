@@ -15,6 +15,10 @@ function serve.configure(parser)
   parser:option("--session", "name of the session in the store (default: a new one)")
     :argname("NAME")
   parser:flag("--share", "attempts of every session in the store may be read and sent again")
+  parser:option("--against", "compare with these implementations of a task, too (always: naive, "
+    .. "expert)"):argname("A,B")
+  parser:option("--attempts", "a session may have at most N; then one of them can be submitted")
+    :argname("N"):convert(common.count("--attempts"))
   parser:option("--timeout", "seconds a kernel may run"):argname("S"):default("20")
     :convert(common.positive("--timeout"))
   parser:option("--limit", "seconds a call of a tool may take"):argname("S"):default("300")
@@ -31,6 +35,7 @@ function serve.main(options)
   require("perigee.serve.server").run {
     device = options.device, db = path, timeout = options.timeout, limit = options.limit,
     session = options.session or ("serve-%s-%d"):format(core.utc():gsub("%D", ""), core.getpid()),
+    against = common.names({ options.against }, "--against"), attempts = options.attempts,
     share = options.share, memory = options.memory, trust = options.trust,
   }
   return 0

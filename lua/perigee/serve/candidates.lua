@@ -529,9 +529,30 @@ function tools.profile(given, request, progress)
   return answer, table.concat(lines, "\n")
 end
 
+-- ---- all of them ----
+
+local BOUNDED = { check = true, time = true, submit = true }
+
+-- Where attempts are counted, the last that may be done is to submit one of them.
+local function check_budget(name, given, request)
+  local most = request.options.attempts
+  if not most or not BOUNDED[name] or name == "submit" and given.attempt
+    or not files.is_file(request.options.db) then return end
+  local from <close> = store.open(request.options.db, { readonly = true })
+  local count = 0
+  for row in from.db:rows([[SELECT count(*) AS n FROM records WHERE
+    json_extract(record, '$.kind') = 'check' AND session =
+    (SELECT id FROM sessions WHERE name = ?)]], request.options.session) do count = row.n end
+  if count >= most then
+    core.error("invalid", ("the %d attempts of this session are spent"):format(most),
+      "submit the best of them by its number; history lists them")
+  end
+end
+
 for _, name in ipairs { "compile", "check", "time", "submit", "profile" } do
   local tool = tools[name]
   tools[name] = function(given, request, progress)
+    check_budget(name, given, request)
     local _ <close> = turn(request, progress)
     return tool(given, request, progress)
   end
