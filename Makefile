@@ -307,39 +307,41 @@ format: ## reformat the C files
 dist: build $(GPUTESTS) ## relocatable folder in dist/ for a machine with nothing but a driver (NVRTC=1: with the compiler)
 	@CC="$(CC)" NVRTC=$(NVRTC) .ci/dist $(BUILD) dist/perigee-$(VERSION)-$(ARCH)
 
-SHARE = $(DESTDIR)$(PREFIX)/share/perigee
 # What `perigee completion` prints, and where each is looked for.
 PRINTED = man:man/man1/perigee.1 bash:bash-completion/completions/perigee zsh:zsh/site-functions/_perigee \
           fish:fish/vendor_completions.d/perigee.fish
-
-LIBDIR = $(DESTDIR)$(PREFIX)/lib
 # What a program asks pkg-config for; `perigee` is the core, `perigee-host` has Lua inside.
 PACKAGES := perigee perigee-host
 PUBLIC := perigee.h perigee_cdef.h
+INSTALLED = bin/perigee share/perigee lib/lua/5.4/perigee.so $(PUBLIC:%=include/%) \
+            $(PACKAGES:%=lib/pkgconfig/%.pc) $(foreach item,$(PRINTED),share/$(lastword $(subst :, ,$(item)))) \
+            $(foreach name,$(PACKAGES),$(foreach end,so so.$(SONAME) so.$(VERSION),lib/lib$(name).$(end)))
 
+# $$TO and $$PREFIX, quoted, are of the shell: a folder's name may have spaces.
 .PHONY: install uninstall
+install uninstall: export TO = $(DESTDIR)$(PREFIX)
+install: export PREFIX := $(PREFIX)
 install: build libraries uninstall ## into PREFIX (default /usr/local), below DESTDIR
-	@install -D -m 755 $(BUILD)/perigee $(DESTDIR)$(PREFIX)/bin/perigee
-	@install -D -m 644 -t $(DESTDIR)$(PREFIX)/include $(PUBLIC:%=host/%)
-	@install -D -m 755 $(BUILD)/perigee.so $(LIBDIR)/lua/5.4/perigee.so
-	@mkdir -p $(LIBDIR)/pkgconfig $(SHARE)/lib
+	@install -D -m 755 $(BUILD)/perigee "$$TO/bin/perigee"
+	@install -D -m 644 -t "$$TO/include" $(PUBLIC:%=host/%)
+	@install -D -m 755 $(BUILD)/perigee.so "$$TO/lib/lua/5.4/perigee.so"
+	@mkdir -p "$$TO/lib/pkgconfig" "$$TO/share/perigee/lib"
 	@for name in $(PACKAGES); do \
-	  cp -P $(BUILD)/lib$$name.so $(BUILD)/lib$$name.so.$(SONAME) $(BUILD)/lib$$name.so.$(VERSION) $(LIBDIR) && \
-	  sed "s|@PREFIX@|$(PREFIX)|; s|@VERSION@|$(VERSION)|; s|@NAME@|$$name|" host/api/perigee.pc.in \
-	    >$(LIBDIR)/pkgconfig/$$name.pc || exit; \
+	  cp -P $(BUILD)/lib$$name.so $(BUILD)/lib$$name.so.$(SONAME) $(BUILD)/lib$$name.so.$(VERSION) "$$TO/lib" && \
+	  sed "s|@PREFIX@|$$PREFIX|; s|@VERSION@|$(VERSION)|; s|@NAME@|$$name|" host/api/perigee.pc.in \
+	    >"$$TO/lib/pkgconfig/$$name.pc" || exit; \
 	done
-	@cp -R lua kernels tasks validators examples $(SHARE)
-	@for module in $(MODULES); do install -D -m 755 $$module $(SHARE)/lib/$${module#$(BUILD)/lib/} || exit; done
+	@cp -R lua kernels tasks validators examples "$$TO/share/perigee"
+	@for module in $(MODULES); do \
+	  install -D -m 755 $$module "$$TO/share/perigee/lib/$${module#$(BUILD)/lib/}" || exit; \
+	done
 	@for item in $(PRINTED); do \
-	  file=$(DESTDIR)$(PREFIX)/share/$${item#*:}; mkdir -p "$${file%/*}" && \
+	  file=$$TO/share/$${item#*:}; mkdir -p "$${file%/*}" && \
 	  $(BUILD)/perigee completion "$${item%%:*}" >"$$file" || exit; \
 	done
 
 uninstall: ## what install put there
-	@rm -f $(PUBLIC:%=$(DESTDIR)$(PREFIX)/include/%) $(LIBDIR)/lua/5.4/perigee.so \
-	  $(foreach name,$(PACKAGES),$(LIBDIR)/pkgconfig/$(name).pc \
-	    $(foreach end,so so.$(SONAME) so.$(VERSION),$(LIBDIR)/lib$(name).$(end)))
-	@rm -rf $(DESTDIR)$(PREFIX)/bin/perigee $(SHARE) $(foreach item,$(PRINTED),$(DESTDIR)$(PREFIX)/share/$(lastword $(subst :, ,$(item))))
+	@! cd "$$TO" 2>/dev/null || rm -rf $(INSTALLED)
 
 .PHONY: clean distclean
 .PHONY: kernels kernels-check

@@ -4,9 +4,10 @@
  *
  * Functions that return int return 0 for success; otherwise a number above 0, and what happened is
  * in the pg_error that was passed (NULL: nobody wants to know). Objects are opaque. Whoever makes
- * one ends it, and ends what belongs to a device before the device. Nothing is global: objects of
- * different devices or hosts may be used by different threads at the same time, one object by one
- * thread at a time. Sizes are in bytes, times in microseconds, shapes row-major. */
+ * one ends it; what belongs to a device (modules, kernels, memory) ends with it at the latest.
+ * Nothing is global: objects of different devices or hosts may be used by different threads at the
+ * same time, one object by one thread at a time. Sizes are in bytes, times in microseconds, shapes
+ * row-major. A list of texts has no NULL among them. */
 
 /* ---- errors ---- */
 
@@ -43,7 +44,9 @@ typedef struct pg_machine {
  * "sim:check" (also uninitialised reads and races), "sim:profile". Errors: not_found, range,
  * environment (no such GPU). */
 int pg_open(const char *spec, pg_device **out, pg_error *error);
-void pg_close(pg_device *device); /* NULL is allowed, here and in the other functions that end */
+/* End a device, and with it its memory, its modules and their kernels, which must not be used after
+ * that. NULL is allowed, here and in the other functions that end. */
+void pg_close(pg_device *device);
 int pg_describe(pg_device *device, pg_machine *out, pg_error *error);
 
 /* Device memory: an address, aligned to 256 bytes at least. Freeing 0 does nothing. Copies wait. */
@@ -143,19 +146,22 @@ int pg_differ(const pg_array *want, const pg_array *got, double rtol, double ato
 /* What `perigee check TASK CANDIDATE --json` prints: one JSON object, the record with its verdict;
  * pg_text_free ends it. options: further words of that command, "--device", "sim:check". It runs as
  * a process of its own, found at $PERIGEE_BIN, beside the library or in ../bin. A failed verdict is
- * no error. Errors: environment (no command), invalid (what the command says of its arguments). */
+ * no error. Errors: environment (no command), crashed, invalid (what the command says of its
+ * arguments). */
 int pg_judge(const char *task, const char *candidate, const char *const *options, int option_count,
              char **record, pg_error *error);
 
 /* ---- hosts: Lua 5.4 with Perigee's library, inside this program (libperigee-host.so) ---- */
 
-typedef struct pg_host pg_host; /* its errors keep the code of Lua's error tables */
+typedef struct pg_host pg_host;
 typedef struct pg_call pg_call; /* a call from Lua to a primitive, while it runs */
 
 int pg_host_open(pg_host **out, pg_error *error);
 void pg_host_close(pg_host *host);
 /* Run a file or a text; arguments are in `arg` and `...`. result: NULL, or the first value returned
- * as text (JSON for a table), which pg_text_free ends; NULL for nil. */
+ * as text (JSON for a table), which pg_text_free ends; NULL for nil. os.exit in a script ends this
+ * program. Errors: not_found, io (the file), syntax, out_of_memory, invalid (a result with a zero
+ * byte); what a script raises: an error table as it is, anything else as `invalid` and its text. */
 int pg_host_file(pg_host *host, const char *path, const char *const *arguments, int argument_count,
                  char **result, pg_error *error);
 int pg_host_text(pg_host *host, const char *text, const char *name, char **result, pg_error *error);

@@ -10,6 +10,8 @@ extern "C" __global__ void axpy(float a, const float* x, float* y, int n) {
 """
 N = 1000
 
+if len(sys.argv) < 2:
+    raise SystemExit("usage: python3 axpy.py LIBPERIGEE.SO [DEVICE]")
 pg = ctypes.CDLL(sys.argv[1])
 pg.pg_error_new.restype = ctypes.c_void_p
 pg.pg_error_message.restype = ctypes.c_char_p

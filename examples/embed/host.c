@@ -31,11 +31,8 @@ int main(void) {
   int failed = pg_host_open(&host, error) ||
                pg_host_primitive(host, "smooth", smooth, NULL, error) ||
                pg_host_text(host, script, "=script", &result, error);
-  if (failed)
-    fprintf(stderr, "%s: %s\n%s\n", pg_error_code(error), pg_error_message(error),
-            pg_error_hint(error));
-  else
-    puts(result);
+  if (failed) fprintf(stderr, "%s\n%s\n", pg_error_message(error), pg_error_hint(error));
+  if (result) puts(result);
   pg_text_free(result);
   pg_host_close(host);
   pg_error_free(error);

@@ -70,9 +70,13 @@ int pg_clear(pg_device *device, uint64_t to, int byte, size_t bytes, pg_error *e
 
 /* ---- modules ---- */
 
-static pg_code compile(const pg_compile_request *request, char **ptx, pg_error *error) {
+/* function: who was called. */
+static int compile(const char *function, const pg_compile_request *request, char **ptx,
+                   pg_error *error) {
   pg_compile_result result = {0};
-  pg_code code = pg_compile(request, &result, error);
+  int code = pg_api_texts(function, "option", request->options, request->option_count, error);
+  if (code) return code;
+  code = (int)pg_compile(request, &result, error);
   if (!code) {
     *ptx = result.ptx;
     result.ptx = NULL;
@@ -86,15 +90,12 @@ int pg_compile_text(const char *source, const char *name, const char *arch,
   NEED(ptx);
   *ptx = NULL;
   NEED(source);
-  if (option_count < 0 || (option_count && !options))
-    return (int)pg_fail(error, PG_INVALID, "pg_compile_text: %d options in a list that is %s",
-                        option_count, options ? "there" : "NULL");
   const pg_compile_request request = {.source = source,
                                       .name = name ? name : "source.cu",
                                       .arch = arch,
                                       .options = options,
                                       .option_count = option_count};
-  return (int)compile(&request, ptx, error);
+  return compile(__func__, &request, ptx, error);
 }
 
 int pg_load(pg_device *device, const char *ptx, const char *name, pg_module **out,
@@ -113,12 +114,18 @@ int pg_build(pg_device *device, const char *source, const char *name, const char
   NEED(out);
   *out = NULL;
   NEED(device);
+  NEED(source);
   int code = (int)device->ops->info(device, &info, error);
   if (code) return code;
   snprintf(arch, sizeof arch, "compute_%d%d", info.cc_major, info.cc_minor);
-  code = pg_compile_text(source, name, arch, options, option_count, &ptx, error);
+  const pg_compile_request request = {.source = source,
+                                      .name = name ? name : "source.cu",
+                                      .arch = arch,
+                                      .options = options,
+                                      .option_count = option_count};
+  code = compile(__func__, &request, &ptx, error);
   if (code) return code;
-  code = pg_load(device, ptx, name ? name : "source.cu", out, error);
+  code = pg_load(device, ptx, request.name, out, error);
   pg_text_free(ptx);
   return code;
 }
@@ -138,16 +145,12 @@ int pg_find_kernel(pg_device *device, pg_module *module, const char *name, pg_ke
   return (int)device->ops->kernel(device, module, name, out, error);
 }
 
-static int info_of(pg_device *device, pg_kernel *kernel, pg_kernel_info *info, pg_error *error) {
-  NEED(device);
-  NEED(kernel);
-  return (int)device->ops->kernel_info(device, kernel, info, error);
-}
-
 int pg_parameter_count(pg_device *device, pg_kernel *kernel, int *out, pg_error *error) {
   pg_kernel_info info;
+  NEED(device);
+  NEED(kernel);
   NEED(out);
-  int code = info_of(device, kernel, &info, error);
+  int code = (int)device->ops->kernel_info(device, kernel, &info, error);
   if (!code) *out = info.param_count;
   return code;
 }
@@ -155,7 +158,9 @@ int pg_parameter_count(pg_device *device, pg_kernel *kernel, int *out, pg_error 
 int pg_parameter(pg_device *device, pg_kernel *kernel, int index, char *kind, uint32_t *bytes,
                  pg_error *error) {
   pg_kernel_info info;
-  int code = info_of(device, kernel, &info, error);
+  NEED(device);
+  NEED(kernel);
+  int code = (int)device->ops->kernel_info(device, kernel, &info, error);
   if (code) return code;
   if (index < 0 || index >= info.param_count)
     return (int)pg_fail(error, PG_RANGE, "kernel %s has no parameter %d; it takes %d", info.name,
@@ -183,7 +188,9 @@ static int pack(const pg_kernel_info *info, const void *const *arguments, int co
 int pg_start(pg_device *device, pg_kernel *kernel, const uint32_t *grid, const uint32_t *block,
              uint32_t shared, const void *const *arguments, int argument_count, pg_error *error) {
   pg_kernel_info info;
-  int code = info_of(device, kernel, &info, error);
+  NEED(device);
+  NEED(kernel);
+  int code = (int)device->ops->kernel_info(device, kernel, &info, error);
   if (code) return code;
   NEED(grid);
   NEED(block);

@@ -1,4 +1,4 @@
-/* The C API's errors, texts and version.
+/* The C API's errors, texts, lists of texts, and version.
  * A pg_error is the one of error.h, opaque to the public. */
 #include "api.h"
 
@@ -26,6 +26,16 @@ const char *pg_error_hint(const pg_error *error) {
 
 const char *pg_error_where(const pg_error *error) {
   return error ? error->where : "";
+}
+
+int pg_api_texts(const char *function, const char *what, const char *const *list, int count,
+                 pg_error *error) {
+  if (count < 0 || (count && !list))
+    return (int)pg_fail(error, PG_INVALID, "%s: %d %ss in a list that is %s", function, count, what,
+                        list ? "there" : "NULL");
+  for (int i = 0; i < count; i++)
+    if (!list[i]) return (int)pg_fail(error, PG_INVALID, "%s: %s #%d is NULL", function, what, i);
+  return 0;
 }
 
 void pg_text_free(char *text) {

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <lualib.h>
 
@@ -22,13 +23,29 @@ static void copy_field(lua_State *L, const char *name, char *to, size_t room) {
   lua_pop(L, 1);
 }
 
+/* Length of the place that Lua puts in front of a message, "file:12" of "file:12: text", or 0. */
+static size_t place_length(const char *text) {
+  const char *end = text + strcspn(text, "\n");
+  for (const char *at = strchr(text, ':'); at && at < end; at = strchr(at + 1, ':')) {
+    size_t digits = strspn(at + 1, "0123456789");
+    if (digits && strncmp(at + 1 + digits, ": ", 2) == 0) return (size_t)(at + 1 + digits - text);
+  }
+  return 0;
+}
+
+static pg_code fail_placed(pg_error *error, pg_code code, const char *text) {
+  size_t place = place_length(text);
+  pg_fail(error, code, "%s", text + (place ? place + 2 : 0));
+  return place ? pg_where(error, "%.*s", (int)place, text) : code;
+}
+
 /* Arguments: an error value and a pg_error. An error table keeps its code, place and hint; anything
  * else is `invalid`, as text. */
 static int translate(lua_State *L) {
   pg_error *error = lua_touserdata(L, 2);
   char name[32] = "";
   if (!lua_istable(L, 1)) {
-    pg_fail(error, PG_INVALID, "%s", luaL_tolstring(L, 1, NULL));
+    fail_placed(error, PG_INVALID, luaL_tolstring(L, 1, NULL));
     return 0;
   }
   pg_fail(error, PG_INVALID, "an error table without a message");
@@ -127,15 +144,36 @@ static void keep_result(lua_State *L, char **result) {
     lua_call(L, 1, 1);
   }
   if (lua_isnil(L, -1)) return;
-  *result = strdup(luaL_tolstring(L, -1, NULL));
+  pg_error error;
+  size_t length;
+  const char *text = luaL_tolstring(L, -1, &length);
+  if (strlen(text) != length) {
+    pg_fail(&error, PG_INVALID, "the result has a zero byte at %zu, where C would cut it",
+            strlen(text));
+    pg_hint(&error, "give bytes to a primitive, which gets their length");
+    pg_lua_raise(L, &error);
+  }
+  *result = strdup(text);
   if (!*result) luaL_error(L, "no memory for the result");
+}
+
+/* What is to run, on the stack; or an error with the code that says what is wrong with it. */
+static void load(lua_State *L, const program *p) {
+  int status =
+      p->path ? luaL_loadfile(L, p->path) : luaL_loadbuffer(L, p->text, strlen(p->text), p->name);
+  if (status == LUA_OK) return;
+  if (status != LUA_ERRSYNTAX && status != LUA_ERRFILE) lua_error(L);
+  pg_error error;
+  pg_code code = status == LUA_ERRSYNTAX     ? PG_SYNTAX
+                 : access(p->path, F_OK) < 0 ? PG_NOT_FOUND
+                                             : PG_IO;
+  fail_placed(&error, code, lua_tostring(L, -1));
+  pg_lua_raise(L, &error);
 }
 
 static int run_program(lua_State *L) {
   const program *p = lua_touserdata(L, 1);
-  int status =
-      p->path ? luaL_loadfile(L, p->path) : luaL_loadbuffer(L, p->text, strlen(p->text), p->name);
-  if (status != LUA_OK) return lua_error(L);
+  load(L, p);
   luaL_checkstack(L, p->count + 8, "too many arguments");
   if (p->path) set_arguments(L, p);
   for (int i = 0; i < p->count; i++) lua_pushstring(L, p->arguments[i]);
@@ -149,8 +187,8 @@ int pg_host_file(pg_host *host, const char *path, const char *const *arguments, 
   if (result) *result = NULL;
   NEED(host);
   NEED(path);
-  if (argument_count < 0 || (argument_count && !arguments))
-    return (int)pg_fail(error, PG_INVALID, "pg_host_file: %d arguments", argument_count);
+  int bad = pg_api_texts(__func__, "argument", arguments, argument_count, error);
+  if (bad) return bad;
   program p = {.path = path, .arguments = arguments, .count = argument_count, .result = result};
   return (int)protect(host->L, run_program, &p, error);
 }

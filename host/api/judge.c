@@ -16,7 +16,7 @@
 
 extern char **environ;
 
-enum { COMMAND_WORDS = 6 };
+enum { COMMAND_WORDS = 7 };
 
 /* All of a file as text; NULL without memory. */
 static char *read_all(int fd) {
@@ -54,6 +54,17 @@ static int wait_for(pid_t pid) {
   return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 
+/* What the command said: "perigee: message", and perhaps "\n  hint". */
+static void tell(char *said, pg_code code, pg_error *error) {
+  char *text = strncmp(said, "perigee: ", 9) == 0 ? said + 9 : said;
+  size_t length = strlen(text);
+  while (length && text[length - 1] == '\n') text[--length] = '\0';
+  char *hint = strstr(text, "\n  ");
+  if (hint) *hint = '\0';
+  pg_fail(error, code, "%s", *text ? text : "the judge's process gave no record");
+  if (hint) pg_hint(error, "%s", hint + 3);
+}
+
 /* The command prints one record, or says on its standard error why there is none. */
 static pg_code take_record(int out, int err, int status, char **record, pg_error *error) {
   char *said = read_all(err);
@@ -62,14 +73,8 @@ static pg_code take_record(int out, int err, int status, char **record, pg_error
   if (!said || !*record) {
     code = pg_fail(error, PG_MEMORY, "no memory for a record");
   } else if (**record != '{') {
-    const char *text = strncmp(said, "perigee: ", 9) == 0 ? said + 9 : said;
-    size_t length = strlen(text);
-    while (length && text[length - 1] == '\n') length--;
-    code = pg_fail(error,
-                   status == 3    ? PG_ENVIRONMENT
-                   : status == -1 ? PG_CRASHED
-                                  : PG_INVALID,
-                   "%.*s", (int)length, length ? text : "the judge's process gave no record");
+    code = status == 3 ? PG_ENVIRONMENT : status == -1 ? PG_CRASHED : PG_INVALID;
+    tell(said, code, error);
   }
   free(said);
   if (code) {
@@ -99,8 +104,8 @@ int pg_judge(const char *task, const char *candidate, const char *const *options
   *record = NULL;
   NEED(task);
   NEED(candidate);
-  if (option_count < 0 || option_count > 1000 || (option_count && !options))
-    return (int)pg_fail(error, PG_INVALID, "pg_judge: %d options", option_count);
+  int bad = pg_api_texts(__func__, "option", options, option_count, error);
+  if (bad) return bad;
   pg_code code = pg_binary(binary, error);
   if (code) return (int)code;
   const char **argv = calloc((size_t)option_count + COMMAND_WORDS, sizeof *argv);
@@ -108,11 +113,11 @@ int pg_judge(const char *task, const char *candidate, const char *const *options
   int n = 0;
   argv[n++] = "perigee";
   argv[n++] = "check";
+  argv[n++] = "--json";
+  for (int i = 0; i < option_count; i++) argv[n++] = options[i];
+  argv[n++] = "--"; /* a name that begins with - is no option */
   argv[n++] = task;
   argv[n++] = candidate;
-  argv[n++] = "--json";
-  for (int i = 0; i < option_count; i++)
-    if (options[i]) argv[n++] = options[i];
   code = run(binary, (char **)argv, record, error);
   free(argv);
   return (int)code;

@@ -99,20 +99,25 @@ static int write_all(int fd, const char *bytes, size_t length) {
   return 0;
 }
 
-/* Permissions of a new file, which mkstemp does not give. */
-static mode_t creation_mode(void) {
-  mode_t mask = umask(0);
-  umask(mask);
-  return 0666 & ~mask;
+/* A new file beside `path`, with the permissions that new files get: mkstemp's are private, and
+ * umask, to mend them, is shared by all threads. A descriptor, or -1 and errno. */
+static int create_beside(const char *path, char name[PATH_MAX]) {
+  for (int n = 0;; n++) {
+    if (snprintf(name, PATH_MAX, "%s.%d.%d", path, (int)getpid(), n) >= PATH_MAX) {
+      errno = ENAMETOOLONG;
+      return -1;
+    }
+    int fd = open(name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    if (fd >= 0 || errno != EEXIST) return fd;
+  }
 }
 
 /* Written beside it, then renamed. 0 or an errno. */
 static int replace_file(const char *path, const char *bytes, size_t length) {
   char name[PATH_MAX];
-  if (snprintf(name, sizeof name, "%s.XXXXXX", path) >= (int)sizeof name) return ENAMETOOLONG;
-  int fd = mkostemp(name, O_CLOEXEC);
+  int fd = create_beside(path, name);
   if (fd < 0) return errno;
-  int reason = write_all(fd, bytes, length) || fchmod(fd, creation_mode()) ? errno : 0;
+  int reason = write_all(fd, bytes, length) ? errno : 0;
   if (close(fd) && !reason) reason = errno;
   if (!reason && rename(name, path)) reason = errno;
   if (reason) unlink(name);

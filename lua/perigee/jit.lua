@@ -22,8 +22,7 @@ local function exists(path)
   return file ~= nil
 end
 
--- Header and library of the tree or the installation that this file is in; else where the system
--- looks.
+-- Header and library of the tree or the installation that this file is in.
 local function locate()
   local here = debug.getinfo(1, "S").source:match("^@(.*)/[^/]*$") or "."
   for _, place in ipairs {
@@ -72,11 +71,52 @@ local function invalid(...)
     Error), 0)
 end
 
+-- ---- arguments ----
+
+local function shown(value)
+  return type(value) == "number" and tostring(value) or type(value)
+end
+
+-- Refuse an argument unless it is good.
+local function must(good, where, name, expected, value)
+  if not good then invalid("%s: %s: expected %s, got %s", where, name, expected, shown(value)) end
+  return value
+end
+
+local function text_of(where, name, value)
+  return must(type(value) == "string", where, name, "string", value)
+end
+
+-- A number, or a 64-bit one of C.
+local function number_of(where, name, value)
+  return must(type(value) == "number" or type(value) == "cdata" and tonumber(value), where, name,
+    "number", value)
+end
+
+local function is_size(value)
+  return type(value) == "number" and value >= 0 and value % 1 == 0
+end
+
+-- A table of options, none of them unknown. known: words, separated by spaces
+local function options_of(where, how, known)
+  must(type(how) == "table", where, "options", "table", how)
+  for name in pairs(how) do
+    if not (" " .. known .. " "):find(" " .. tostring(name) .. " ", 1, true) then
+      invalid("%s: unknown option '%s' (options: %s)", where, tostring(name), known)
+    end
+  end
+  return how
+end
+
 -- A list of strings for C, and its length.
-local function strings(list)
-  local array = ffi.new("const char *[?]", #(list or {}) + 1)
-  for i, value in ipairs(list or {}) do array[i - 1] = value end
-  return array, #(list or {})
+local function strings(where, list)
+  list = list or {}
+  must(type(list) == "table", where, "options", "list of strings", list)
+  local array = ffi.new("const char *[?]", #list + 1)
+  for i, value in ipairs(list) do
+    array[i - 1] = text_of(where, "option #" .. i, value)
+  end
+  return array, #list
 end
 
 -- A text that C allocated.
@@ -90,19 +130,25 @@ end
 
 local Array = {}
 
+local function array_of(where, name, value)
+  return must(getmetatable(value) == Array, where, name, "array", value)
+end
+
+local function check_index(array, key)
+  if not (is_size(key) and key < array.count) then
+    invalid("index %s is outside an array of %d elements", tostring(key), array.count)
+  end
+end
+
 function Array:__index(key)
   if type(key) ~= "number" then return Array[key] end
-  if key < 0 or key >= self.count then
-    invalid("index %d is outside an array of %d elements", key, self.count)
-  end
+  check_index(self, key)
   return C.pg_array_get(self.raw, key)
 end
 
 function Array:__newindex(key, value)
-  if type(key) ~= "number" or key < 0 or key >= self.count then
-    invalid("index %s is outside an array of %d elements", tostring(key), self.count)
-  end
-  C.pg_array_set(self.raw, key, value)
+  check_index(self, key)
+  C.pg_array_set(self.raw, key, number_of("array", "element", value))
 end
 
 function Array:__len()
@@ -112,13 +158,19 @@ end
 --- Fill with random numbers. @tparam table how {seed = 0, stream = 0, dist = "uniform" (low, high),
 -- "normal" (mean, stddev) or "integer" (first, last)} @return the array
 function Array:random(how)
-  local seed, stream = how.seed or 0, how.stream or 0
-  if how.dist == "normal" then
+  how = options_of("array:random", how or {},
+    "seed stream dist low high mean stddev first last")
+  for name, value in pairs(how) do
+    if name ~= "dist" then number_of("array:random", name, value) end
+  end
+  local seed, stream, dist = how.seed or 0, how.stream or 0, how.dist or "uniform"
+  if dist == "normal" then
     check(C.pg_fill_normal(self.raw, seed, stream, how.mean or 0, how.stddev or 1, failure))
-  elseif how.dist == "integer" then
+  elseif dist == "integer" then
     if not how.last then invalid "array:random: dist \"integer\" needs the option 'last'" end
     check(C.pg_fill_integer(self.raw, seed, stream, how.first or 0, how.last, failure))
   else
+    must(dist == "uniform", "array:random", "dist", '"uniform", "normal" or "integer"', dist)
     check(C.pg_fill_uniform(self.raw, seed, stream, how.low or 0, how.high or 1, failure))
   end
   return self
@@ -128,6 +180,9 @@ end
 -- @raise "not_found" for an unknown dtype, "range" for a bad shape
 function jit.array(dtype, shape)
   local list = type(shape) == "table" and shape or { shape }
+  text_of("array", "dtype", dtype)
+  must(#list > 0, "array", "shape", "number or list of numbers", shape)
+  for i, extent in ipairs(list) do number_of("array", "extent #" .. i, extent) end
   local dims, out = ffi.new("int64_t[?]", #list + 1, list), ffi.new("pg_array *[1]")
   check(C.pg_array_make(dtype, #list, dims, out, failure))
   local raw = ffi.gc(out[0], C.pg_array_drop)
@@ -140,8 +195,11 @@ end
 --- Compare every element. @tparam[opt] table tolerance {rtol = 0, atol = 0}
 -- @treturn table {count, bad, first_bad, worst, max_abs, max_rel, max_ulp}
 function jit.compare(want, got, tolerance)
-  local how, out = tolerance or {}, ffi.new("pg_difference[1]")
-  check(C.pg_differ(want.raw, got.raw, how.rtol or 0, how.atol or 0, out, failure))
+  local how, out = options_of("compare", tolerance or {}, "rtol atol"), ffi.new("pg_difference[1]")
+  array_of("compare", "want", want)
+  array_of("compare", "got", got)
+  check(C.pg_differ(want.raw, got.raw, number_of("compare", "rtol", how.rtol or 0),
+    number_of("compare", "atol", how.atol or 0), out, failure))
   local result = {}
   for _, name in ipairs { "count", "bad", "first_bad", "worst", "max_abs", "max_rel", "max_ulp" } do
     result[name] = tonumber(out[0][name])
@@ -157,7 +215,7 @@ Device.__index, Buffer.__index, Module.__index, Kernel.__index = Device, Buffer,
 --- Open a device. @tparam[opt="auto"] string spec "auto", "cuda:0", "sim", "sim:check"
 function jit.open(spec)
   local out = ffi.new("pg_device *[1]")
-  check(C.pg_open(spec or "auto", out, failure))
+  check(C.pg_open(text_of("open", "spec", spec or "auto"), out, failure))
   return setmetatable({ raw = ffi.gc(out[0], C.pg_close) }, Device)
 end
 
@@ -188,20 +246,21 @@ end
 -- or until buffer:free()
 function Device:alloc(bytes)
   local out = ffi.new("uint64_t[1]")
+  must(is_size(bytes), "alloc", "bytes", "size", bytes)
   check(C.pg_alloc(open(self), bytes, out, failure))
   return setmetatable({ device = self, at = out[0], bytes = bytes }, Buffer)
 end
 
 --- A buffer with the elements of an array.
 function Device:upload(array)
-  local buffer = self:alloc(array.bytes)
+  local buffer = self:alloc(array_of("upload", "array", array).bytes)
   check(C.pg_upload(open(self), buffer.at, array.data, array.bytes, failure))
   return buffer
 end
 
 --- Fill an array from the buffer's start. @return the array
 function Buffer:download(array)
-  if array.bytes > self.bytes then
+  if array_of("download", "array", array).bytes > self.bytes then
     invalid("an array of %d bytes from a buffer of %d", array.bytes, self.bytes)
   end
   check(C.pg_download(open(self.device), array.data, self.at, array.bytes, failure))
@@ -216,17 +275,30 @@ end
 --- Compile CUDA C++. @tparam table how {source =, name = "source.cu", options = {"-DN=4"}}
 -- @raise "compile_error", "environment" without NVRTC
 function Device:compile(how)
-  local options, count = strings(how.options)
+  options_of("compile", how, "source name options")
+  local options, count = strings("compile", how.options)
   local out = ffi.new("pg_module *[1]")
-  check(C.pg_build(open(self), how.source, how.name or "source.cu", options, count, out, failure))
+  check(C.pg_build(open(self), text_of("compile", "source", how.source),
+    text_of("compile", "name", how.name or "source.cu"), options, count, out, failure))
   return setmetatable({ device = self, raw = out[0] }, Module)
 end
 
 --- Load PTX text.
 function Device:load(ptx, name)
   local out = ffi.new("pg_module *[1]")
-  check(C.pg_load(open(self), ptx, name or "module.ptx", out, failure))
+  check(C.pg_load(open(self), text_of("load", "ptx", ptx),
+    text_of("load", "name", name or "module.ptx"), out, failure))
   return setmetatable({ device = self, raw = out[0] }, Module)
+end
+
+--- End a module, and with it its kernels; else it lives as long as the device.
+function Module:unload()
+  if self.raw then C.pg_unload(open(self.device), self.raw) end
+  self.raw = nil
+end
+
+local function loaded(module)
+  return module.raw or invalid("this module was unloaded")
 end
 
 --- Wait for all kernels. @raise "launch_error" when one faulted
@@ -251,14 +323,20 @@ local function cell(value, parameter, index)
     invalid("argument #%d: a %s for a parameter of kind '%s' and %d bytes", index,
       type(value), parameter.kind, parameter.bytes)
   end
+  if kinds == INTEGERS and parameter.bytes < 8 then
+    local half = 2 ^ (8 * parameter.bytes - 1)
+    if tonumber(value) < -half or tonumber(value) >= 2 * half then
+      invalid("argument #%d: %s does not fit in %d bytes", index, tostring(value), parameter.bytes)
+    end
+  end
   return ffi.new(ctype, value)
 end
 
 --- A kernel by its name in PTX. @raise "not_found"
 function Module:kernel(name)
   local raw, out = open(self.device), ffi.new("pg_kernel *[1]")
-  check(C.pg_find_kernel(raw, self.raw, name, out, failure))
-  local self_, count = { device = self.device, raw = out[0], parameters = {} }, ffi.new("int[1]")
+  check(C.pg_find_kernel(raw, loaded(self), text_of("kernel", "name", name), out, failure))
+  local self_, count = { module = self, raw = out[0], parameters = {} }, ffi.new("int[1]")
   check(C.pg_parameter_count(raw, out[0], count, failure))
   local kind, bytes = ffi.new("char[1]"), ffi.new("uint32_t[1]")
   for i = 1, count[0] do
@@ -268,37 +346,50 @@ function Module:kernel(name)
   return setmetatable(self_, Kernel)
 end
 
-local function extent(value)
-  local list = type(value) == "table" and value or { value or 1 }
-  return ffi.new("uint32_t[3]", list[1] or 1, list[2] or 1, list[3] or 1)
+local function extent(name, value)
+  local list, out = type(value) == "table" and value or { value or 1 }, ffi.new("uint32_t[3]", 1)
+  for i = 1, math.max(#list, 3) do
+    local one = list[i] or 1
+    must(i < 4 and is_size(one) and one < 2 ^ 32, "launch", name, "number or {x, y, z}", value)
+    out[i - 1] = one
+  end
+  return out
 end
 
 --- Start the kernel. @tparam table how {grid =, block = (number or {x, y, z}), shared = bytes,
 -- args = {buffers and numbers}}
 function Kernel:launch(how)
-  local args = how.args or {}
+  options_of("launch", how, "grid block shared args")
+  local args, shared = how.args or {}, how.shared or 0
+  must(type(args) == "table", "launch", "args", "list", args)
+  must(is_size(shared) and shared < 2 ^ 32, "launch", "shared", "size", shared)
   if #args ~= #self.parameters then
     invalid("the kernel takes %d arguments, got %d", #self.parameters, #args)
   end
   local cells, pointers = {}, ffi.new("const void *[?]", #args + 1)
-  for i, value in ipairs(args) do
-    cells[i] = cell(value, self.parameters[i], i)
+  for i = 1, #args do
+    cells[i] = cell(args[i], self.parameters[i], i)
     pointers[i - 1] = cells[i]
   end
-  check(C.pg_start(open(self.device), self.raw, extent(how.grid), extent(how.block),
-    how.shared or 0, pointers, #args, failure))
+  loaded(self.module)
+  check(C.pg_start(open(self.module.device), self.raw, extent("grid", how.grid),
+    extent("block", how.block), shared, pointers, #args, failure))
 end
 
 --- Time what `body` launches. @tparam[opt] table how {method = "cold" (default) or "hot"}
 -- @treturn table {median, low, high, min, max: microseconds; samples, gpu_clock}
 function Device:measure(body, how)
   local raised
+  must(type(body) == "function", "measure", "body", "function", body)
+  how = options_of("measure", how or {}, "method")
+  must(how.method == nil or how.method == "cold" or how.method == "hot", "measure", "method",
+    '"cold" or "hot"', how.method)
   local callback = ffi.cast("int (*)(void *)", function()
     local ok, e = pcall(body)
     if not ok then raised = e end
     return ok and 0 or 1
   end)
-  local out, cold = ffi.new("pg_times[1]"), (how or {}).method ~= "hot" and 1 or 0
+  local out, cold = ffi.new("pg_times[1]"), how.method ~= "hot" and 1 or 0
   local status = C.pg_measure(open(self), callback, nil, cold, out, failure)
   callback:free()
   if raised then error(raised, 0) end
@@ -316,9 +407,10 @@ if compiler then off.off(Device.measure) end
 -- @tparam string task @tparam string candidate a file @tparam[opt] table options words of
 -- `perigee check`, {"--device", "sim:check"} @treturn string the record, JSON
 function jit.check(task, candidate, options)
-  local list, count = strings(options)
+  local list, count = strings("check", options)
   local out = ffi.new("char *[1]")
-  check(C.pg_judge(task, candidate, list, count, out, failure))
+  check(C.pg_judge(text_of("check", "task", task), text_of("check", "candidate", candidate), list,
+    count, out, failure))
   return take(out)
 end
 

@@ -87,8 +87,81 @@ static void test_device(void) {
   if (!status) status = pg_sync(device, error);
   say("out of bounds", fails(status, "launch_error", ""));
   say("bad PTX", fails(pg_load(device, "nonsense", NULL, &module, error), "syntax", ""));
-  pg_close(device);
+  say("NULL is told by the function that was called",
+      fails(pg_start(device, NULL, one, warp, 0, arguments, 2, error), "invalid",
+            "pg_start: kernel is NULL") &&
+          fails(pg_parameter(device, NULL, 0, &kind, &bytes, error), "invalid",
+                "pg_parameter: kernel is NULL"));
+  pg_close(device); /* with what is left in it */
   pg_close(NULL);
+}
+
+/* Modules that are unloaded take their kernels with them, and only those. */
+static void test_unload(void) {
+  pg_device *device = NULL;
+  pg_module *first = NULL, *second = NULL;
+  pg_kernel *kernel = NULL;
+  uint64_t at = 0;
+  uint32_t value = 9, out[32] = {0}, one[3] = {1, 1, 1}, warp[3] = {32, 1, 1};
+  const void *arguments[] = {&at, &value};
+  say("two modules of the same text", !pg_open("sim:check", &device, error) &&
+                                          !pg_load(device, fill_ptx, "a", &first, error) &&
+                                          !pg_load(device, fill_ptx, "b", &second, error) &&
+                                          !pg_find_kernel(device, second, "fill", &kernel, error));
+  pg_unload(device, first);
+  pg_unload(device, NULL);
+  pg_unload(NULL, second);
+  say("one is unloaded, the other runs",
+      !pg_alloc(device, sizeof out, &at, error) &&
+          !pg_start(device, kernel, one, warp, 0, arguments, 2, error) &&
+          !pg_download(device, out, at, sizeof out, error) && out[31] == 9);
+  int failed = 0;
+  for (int i = 0; i < 1000 && !failed; i++) {
+    failed = pg_load(device, fill_ptx, "c", &first, error);
+    if (!failed) pg_unload(device, first);
+  }
+  say("loaded and unloaded again and again", !failed);
+  pg_close(device);
+}
+
+static const char twice_source[] =
+    "extern \"C\" __global__ void twice(float* x) { x[threadIdx.x] *= FACTOR; }";
+
+static void test_compile(void) {
+  const char *const options[] = {"-DFACTOR=2"}, *const hole[] = {"-DFACTOR=2", NULL, "-G"};
+  pg_device *device = NULL;
+  pg_module *module = NULL;
+  char *ptx = NULL;
+  say("NULL among options", fails(pg_compile_text(twice_source, NULL, NULL, hole, 3, &ptx, error),
+                                  "invalid", "pg_compile_text: option #1 is NULL") &&
+                                !ptx);
+  say("fewer than no options",
+      fails(pg_compile_text(twice_source, NULL, NULL, options, -1, &ptx, error), "invalid",
+            "-1 options") &&
+          fails(pg_compile_text(twice_source, NULL, NULL, NULL, 1, &ptx, error), "invalid",
+                "NULL"));
+  say("no source", fails(pg_compile_text(NULL, NULL, NULL, NULL, 0, &ptx, error), "invalid",
+                         "pg_compile_text: source is NULL"));
+  say("the same, and a module",
+      !pg_open("sim", &device, error) &&
+          fails(pg_build(device, twice_source, NULL, hole, 3, &module, error), "invalid",
+                "pg_build: option #1 is NULL") &&
+          fails(pg_build(device, NULL, NULL, NULL, 0, &module, error), "invalid",
+                "pg_build: source is NULL") &&
+          !module);
+  pg_close(device);
+  int status = pg_compile_text(twice_source, "twice.cu", "compute_75", options, 1, &ptx, error);
+  if (status && !strcmp(pg_error_code(error), "environment")) {
+    say("no compiler, and how to get one", *pg_error_hint(error));
+    return;
+  }
+  say("PTX of an architecture",
+      !status && strstr(ptx, ".target sm_75") && strstr(ptx, ".visible .entry twice("));
+  pg_text_free(ptx);
+  say("an error by its line",
+      fails(pg_compile_text("\nint x = y;", "bad.cu", NULL, NULL, 0, &ptx, error), "compile_error",
+            "bad.cu:2") &&
+          !ptx);
 }
 
 static void test_judge(const char *saxpy) {
@@ -99,7 +172,20 @@ static void test_judge(const char *saxpy) {
   pg_text_free(record);
   say("an unknown task", fails(pg_judge("vector/saxpi", saxpy, options, 2, &record, error),
                                "invalid", "vector/saxpi") &&
-                             !record);
+                             strstr(pg_error_hint(error), "vector/saxpy") && !record);
+  say("no file", fails(pg_judge("vector/saxpy", "/nope.cu", options, 2, &record, error), "invalid",
+                       "/nope.cu") &&
+                     !strcmp(pg_error_hint(error), "looked in /"));
+  say("names that look like options",
+      fails(pg_judge("--help", "x.cu", options, 2, &record, error), "invalid", "task '--help'") &&
+          fails(pg_judge("vector/saxpy", "--version", options, 2, &record, error), "invalid",
+                "--version"));
+  say("an option that makes no record",
+      fails(pg_judge("vector/saxpy", saxpy, (const char *[]){"--help"}, 1, &record, error),
+            "invalid", "no record"));
+  say("NULL among options",
+      fails(pg_judge("vector/saxpy", saxpy, (const char *[]){NULL}, 1, &record, error), "invalid",
+            "pg_judge: option #0 is NULL"));
 }
 
 static int twice(pg_call *call, void *context) {
@@ -107,6 +193,47 @@ static int twice(pg_call *call, void *context) {
   if (pg_call_integer(call, 0, &n)) return pg_call_fail(call, "an integer, please");
   *(int *)context += 1;
   return pg_call_give_integer(call, 2 * n) || pg_call_give_text(call, "two\0three", 9);
+}
+
+/* How many arguments, and the second as text: its length and its first byte. */
+static int second(pg_call *call, void *context) {
+  const char *text = "";
+  size_t bytes = 0;
+  (void)context;
+  if (pg_call_text(call, 1, &text, &bytes)) return pg_call_fail(call, "a second text, please");
+  return pg_call_give_integer(call, pg_call_count(call)) ||
+         pg_call_give_integer(call, (int64_t)bytes) || pg_call_give_text(call, text, 1);
+}
+
+/* More results than there is room for: each that is too many says so. */
+static int many(pg_call *call, void *context) {
+  int given = 0;
+  (void)context;
+  while (given < 100 && !pg_call_give_integer(call, given)) given++;
+  return 0;
+}
+
+static void test_calls(pg_host *host) {
+  char *result = NULL;
+  pg_host_primitive(host, "second", second, NULL, error);
+  pg_host_primitive(host, "many", many, NULL, error);
+  say("a count and a text with a zero byte",
+      !pg_host_text(host, "return table.concat({ second(nil, 'x\\0yz', 3) }, ' ')", NULL, &result,
+                    error) &&
+          !strcmp(result, "3 4 x"));
+  pg_text_free(result);
+  say("a number is no text, nor is nothing",
+      fails(pg_host_text(host, "second(1, 2)", NULL, NULL, error), "invalid", "a second text") &&
+          fails(pg_host_text(host, "second()", NULL, NULL, error), "invalid", "second: a second"));
+  say("16 results at most",
+      !pg_host_text(host, "return select('#', many())", NULL, &result, error) &&
+          !strcmp(result, "16"));
+  pg_text_free(result);
+  say("no call", pg_call_count(NULL) == 0 && pg_call_text(NULL, 0, NULL, NULL) > 0);
+}
+
+static int placed(const char *where) {
+  return !strcmp(pg_error_where(error), where);
 }
 
 static void test_host(void) {
@@ -125,11 +252,25 @@ static void test_host(void) {
       fails(pg_host_text(host, "require('perigee').array('f33', 1)", NULL, NULL, error),
             "not_found", "f33"));
   say("a text that does not parse",
-      fails(pg_host_text(host, "x = = 1", "=mine", NULL, error), "invalid", "mine:1:"));
+      fails(pg_host_text(host, "\nx = = 1", "=mine", NULL, error), "syntax", "unexpected symbol") &&
+          placed("mine:2"));
+  say("a mistake of a script has its place",
+      fails(pg_host_text(host, "\n\nlocal x = nil .. 1", "=mine", NULL, error), "invalid",
+            "attempt to concatenate") &&
+          placed("mine:3"));
   say("any value may be raised",
-      fails(pg_host_text(host, "error(nil)", NULL, NULL, error), "invalid", "nil"));
+      fails(pg_host_text(host, "error(nil)", NULL, NULL, error), "invalid", "nil") && placed(""));
   say("no file",
-      fails(pg_host_file(host, "/nowhere.lua", NULL, 0, NULL, error), "invalid", "/nowhere.lua"));
+      fails(pg_host_file(host, "/nowhere.lua", NULL, 0, NULL, error), "not_found", "/nowhere.lua"));
+  say("no file that can be read", fails(pg_host_file(host, "/", NULL, 0, NULL, error), "io", "/"));
+  say("NULL among arguments",
+      fails(pg_host_file(host, "/", (const char *[]){"a", NULL}, 2, NULL, error), "invalid",
+            "pg_host_file: argument #1 is NULL"));
+  say("a result that C would cut",
+      fails(pg_host_text(host, "return 'ab\\0c'", NULL, &result, error), "invalid",
+            "zero byte at 2") &&
+          !result);
+  test_calls(host);
   pg_host_close(host);
 }
 
@@ -137,6 +278,8 @@ int main(int argc, char **argv) {
   error = pg_error_new();
   test_arrays();
   test_device();
+  test_unload();
+  test_compile();
   if (argc > 1) test_judge(argv[1]);
   test_host();
   pg_error_free(error);

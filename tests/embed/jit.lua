@@ -33,6 +33,20 @@ say("no difference", pg.compare(b, a, { rtol = 0.5 }).bad == 0)
 fails("an index past the end", "invalid", "15 elements", function() return a[15] end)
 fails("an index past the end is not written", "invalid", "15 elements", function() a[15] = 1 end)
 fails("an unknown dtype", "not_found", "f33", pg.array, "f33", 1)
+fails("an index between two", "invalid", "index 0.5", function() return a[0.5] end)
+fails("an index that is no number", "invalid", "15 elements", function() a[0 / 0] = 1 end)
+fails("an element that is none", "invalid", "expected number, got string", function()
+  a[0] = "x"
+end)
+fails("a dtype that is no text", "invalid", "dtype: expected string, got 5", pg.array, 5, 3)
+fails("no shape", "invalid", "shape: expected number or list", pg.array, "f32", {})
+fails("an unknown distribution", "invalid", "dist: expected", a.random, a, { dist = "foo" })
+fails("an unknown option", "invalid", "unknown option 'sed' (options: seed", a.random, a,
+  { sed = 1 })
+fails("a seed that is no number", "invalid", "seed: expected number", a.random, a, { seed = "x" })
+fails("no array to compare", "invalid", "got: expected array, got 5", pg.compare, a, 5)
+fails("a tolerance that is none", "invalid", "unknown option 'rtoll'", pg.compare, a, b,
+  { rtoll = 1 })
 fails("integers need a last", "invalid", "'last'", a.random, a, { dist = "integer" })
 
 local dev = pg.open "sim:check"
@@ -49,10 +63,36 @@ fails("a wrong count", "invalid", "takes 2 arguments, got 1", kernel.launch, ker
   { block = 32, args = { buffer } })
 fails("a wrong type", "invalid", "argument #2: a string", kernel.launch, kernel,
   { block = 32, args = { buffer, "x" } })
+fails("a value that does not fit", "invalid", "argument #2: 4294967296 does not fit in 4 bytes",
+  kernel.launch, kernel, { args = { buffer, 4294967296 } })
+fails("a hole in the arguments", "invalid", "argument #1: a nil", kernel.launch, kernel,
+  { args = { nil, 1 } })
 fails("out of bounds", "launch_error", "out of bounds", function()
   kernel:launch { block = 64, args = { buffer, 1 } }
   dev:sync()
 end)
+fails("a grid of half", "invalid", "grid: expected", kernel.launch, kernel,
+  { grid = 0.5, args = { buffer, 1 } })
+fails("a launch without options", "invalid", "options: expected table, got nil", kernel.launch,
+  kernel)
+fails("an option of a launch", "invalid", "unknown option 'blocks'", kernel.launch, kernel,
+  { blocks = 3, args = { buffer, 1 } })
+fails("no size", "invalid", "bytes: expected size, got -1", dev.alloc, dev, -1)
+fails("no array to upload", "invalid", "array: expected array, got table", dev.upload, dev, { 1 })
+fails("no source", "invalid", "source: expected string, got nil", dev.compile, dev, {})
+fails("an option that is no text", "invalid", "option #2: expected string, got 5", dev.compile, dev,
+  { source = "", options = { "-DX", 5 } })
+fails("a module without the kernel", "not_found", "fil", function() dev:load(PTX):kernel "fil" end)
+local module = dev:load(PTX)
+local other = module:kernel "fill"
+module:unload()
+module:unload()
+fails("a module that was unloaded", "invalid", "unloaded", module.kernel, module, "fill")
+fails("its kernel", "invalid", "unloaded", other.launch, other, { args = { buffer, 1 } })
+kernel:launch { block = 32, args = { buffer, 7 } }
+say("the others go on", buffer:download(got)[31] == 7)
+fails("no body", "invalid", "body: expected function", dev.measure, dev)
+fails("a method", "invalid", "method: expected", dev.measure, dev, print, { method = "warm" })
 fails("more than a buffer holds", "invalid", "128", buffer.download, buffer, pg.array("u32", 33))
 local ok, e = pcall(dev.measure, dev, function() error("mine", 0) end)
 say("an error of the body comes through", not ok and e == "mine", e)
@@ -60,6 +100,7 @@ fails("an unknown device", "not_found", "did you mean sim", pg.open, "sum")
 dev:close()
 dev:close()
 fails("a closed device", "invalid", "closed", dev.info, dev)
+fails("no candidate", "invalid", "candidate: expected string, got nil", pg.check, "vector/saxpy")
 local record = pg.check("vector/saxpy", arg[2], { "--device", "sim:check" })
 say("a verdict", record:find('"verdict":"passed"', 1, true), record)
 print "done"

@@ -518,6 +518,14 @@ function TestSys.test_files_are_written_whole_and_read_back()
   lu.assertEquals(core.realpath(scratch .. "/a/b/../f"), core.realpath(path))
 end
 
+function TestSys.test_a_new_file_has_the_permissions_that_the_user_gives()
+  local path = scratch .. "/a/f"
+  assert(core.write_file(path, "x"))
+  local pipe <close> = io.popen(("umask; stat -c %%a '%s'"):format(path))
+  local mask, mode = tonumber(pipe:read "l", 8), tonumber(pipe:read "l", 8)
+  lu.assertEquals(mode, 438 & ~mask) -- 0666
+end
+
 -- Replacing a device or a pipe by a file would break it for everybody.
 function TestSys.test_what_is_no_plain_file_stays_what_it_is()
   local pipe, link, file = scratch .. "/pipe", scratch .. "/link", scratch .. "/file"
