@@ -58,7 +58,8 @@ MODULE_NAMES := $(sort $(patsubst tasks/%.c,%,$(wildcard tasks/*/*.c)) \
 MODULES := $(MODULE_NAMES:%=$(BUILD)/lib/%.so)
 CTESTS := $(patsubst tests/c/%.c,$(BUILD)/tests/%,$(wildcard tests/c/test_*.c))
 # Programs of tests/gpu; check_abi.c there is only compiled.
-GPUTESTS := $(patsubst tests/gpu/%.c,$(BUILD)/tests/gpu/%,$(filter-out %/check_abi.c,$(wildcard tests/gpu/*.c)))
+GPUTESTS := $(patsubst tests/gpu/%.c,$(BUILD)/tests/gpu/%,$(filter-out %/check_abi.c,$(wildcard tests/gpu/*.c))) \
+            $(BUILD)/tests/gpu/api_core $(BUILD)/tests/gpu/api_host
 
 # ---- use ------------------------------------------------------------------------------------------------------------
 
@@ -229,6 +230,15 @@ $(BUILD)/tests/gpu/%: tests/gpu/%.c $(CORE) $(BUILD)/flags
 	@mkdir -p $(@D)
 	@$(CC) $(ALL_CFLAGS) -Ihost -MMD -MP -o $@ $< $(CORE) -rdynamic $(LIBS)
 
+# Over the libraries, which `make dist` puts into lib/.
+$(BUILD)/tests/gpu/api_core: tests/gpu/api/core.c $(BUILD)/libperigee.so $(BUILD)/flags
+	@mkdir -p $(@D)
+	@$(CC) $(ALL_CFLAGS) -Ihost -o $@ $< -L$(BUILD) -lperigee -Wl,-rpath,'$$ORIGIN/../..'
+
+$(BUILD)/tests/gpu/api_host: tests/gpu/api/host.c $(BUILD)/libperigee-host.so $(BUILD)/flags
+	@mkdir -p $(@D)
+	@$(CC) $(ALL_CFLAGS) -pthread -Ihost -o $@ $< -L$(BUILD) -lperigee-host -Wl,-rpath,'$$ORIGIN/../..'
+
 $(BUILD)/tests/bench_sim: $(wildcard tests/bench/sim/*.[ch]) $(CORE) $(BUILD)/flags
 	@mkdir -p $(@D)
 	@$(CC) $(ALL_CFLAGS) -Ihost -o $@ $(filter %.c,$^) $(CORE) -rdynamic $(LIBS) -lOpenCL
@@ -285,7 +295,7 @@ deps-nvrtc deps-mcp deps-rust deps-triton deps-sim-peers deps-dev:
 
 # ---- code -----------------------------------------------------------------------------------------------------------
 
-C_FILES = $(wildcard host/*.[ch] host/*/*.[ch] examples/embed/*.c tests/embed/*.c tasks/*/*.[ch] tasks/*/*/*.[ch] tests/c/*.[ch] tests/fuzz/*.[ch] tests/ffi/*.[ch] tests/gpu/*.[ch] tests/shim/*.[ch] tests/experts/*.c \
+C_FILES = $(wildcard host/*.[ch] host/*/*.[ch] examples/embed/*.c tests/embed/*.c tasks/*/*.[ch] tasks/*/*/*.[ch] tests/c/*.[ch] tests/fuzz/*.[ch] tests/ffi/*.[ch] tests/gpu/*.[ch] tests/gpu/api/*.c tests/shim/*.[ch] tests/experts/*.c \
             tests/bench/*/*.[ch])
 
 .PHONY: lint lint-c lint-lua format

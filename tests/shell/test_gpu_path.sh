@@ -4,7 +4,7 @@
 . tests/shell/tap.sh
 build=${BUILD:-build}
 shim=$build/tests/shim
-make -s BUILD="$build" "$shim/libcuda.so.1" "$shim/libnvidia-ml.so.1" "$build/tests/gpu/event_loop"
+make -s BUILD="$build" "$shim/libcuda.so.1" "$shim/libnvidia-ml.so.1" "$build/tests/gpu/event_loop" "$build/tests/gpu/api_core" "$build/tests/gpu/api_host"
 
 on_shim() { # COMMAND...: its output and status with that driver
   LD_LIBRARY_PATH=$PWD/$shim "$@" 2>&1
@@ -13,6 +13,8 @@ on_shim() { # COMMAND...: its output and status with that driver
 
 out=$(on_shim tests/gpu/run device)
 check "the device from Lua" "$out" "GPU: simulated GPU*, 0 failed*status 0"
+out=$(on_shim tests/gpu/run api)
+check "the C API over both libraries" "$out" "*api_core * passed, 0 failed*api_host * passed, 0 failed*status 0"
 out=$(on_shim tests/gpu/run verdicts)
 check "every candidate gets its verdict" "$out" "* passed, 0 failed*status 0"
 out=$(on_shim "$build/perigee" check vector/saxpy tests/candidates/saxpy/right.cu --device cuda:0 --set n=1000 --budget 0.1)
