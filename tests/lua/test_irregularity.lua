@@ -26,11 +26,11 @@ function TestSuite.test_an_arm_runs_beside_the_one_it_is_compared_with()
   local lines = {}
   for line in core.read_file(csv):gmatch "[^\n]+" do lines[#lines + 1] = line end
   lu.assertEquals(lines, {
-    "stage,cell,arm,verdict,median_us,compared_with,ratio,ratio_low,ratio_high",
-    "allocate,base,cuda-ray,passed,,,,,",
-    "allocate,base,rust-ray,passed,,cuda-ray,,,",
-    "allocate,base,cuda-late,passed,,,,,",
-    "allocate,base,triton,passed,,cuda-late,,,",
+    "stage,cell,arm,verdict,median_us,compared_with,ratio,ratio_low,ratio_high,of_control",
+    "allocate,base,cuda-ray,passed,,,,,,",
+    "allocate,base,rust-ray,passed,,cuda-ray,,,,",
+    "allocate,base,cuda-late,passed,,,,,,",
+    "allocate,base,triton,passed,,cuda-late,,,,",
   })
 end
 

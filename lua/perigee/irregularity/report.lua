@@ -18,7 +18,13 @@ local function opened(path)
   return file or core.error("io", ("cannot write '%s': %s"):format(path, why))
 end
 
-local function csv(path, head, rows)
+-- As many digits as a time has.
+local function digits(value)
+  return value and ("%.5g"):format(value) or ""
+end
+
+--- Write a table as CSV. @tparam table head names of columns @tparam table rows lists of values
+function report.csv(path, head, rows)
   local file <close> = opened(path)
   file:write(table.concat(head, ","), "\n")
   for _, row in ipairs(rows) do
@@ -62,14 +68,19 @@ local function published_of(one, figures)
     and figures[("%s %s %s"):format(one.cell, PUBLISHED[one.arm], one.stage)]
 end
 
+-- The regular control of an arm's stage, in its language.
+local function control_of(results, one)
+  return suite.CONTROLS[one.stage]
+    and results:find(suite.CONTROLS[one.stage], one.cell, one.arm:match "^%a+")
+end
+
 local function time_row(results, one, figures)
   local verdict, reason = suite.verdict_of(one)
   if verdict ~= "passed" then
     return { one.stage, one.cell, one.arm, verdict, "", "", "", (reason or ""):sub(1, 60) }
   end
   local us, peer = suite.time(one), results:peer(one)
-  local control = suite.CONTROLS[one.stage]
-    and results:find(suite.CONTROLS[one.stage], one.cell, one.arm:match "^%a+")
+  local control = control_of(results, one)
   local row = { one.stage, one.cell, one.arm, us and units.time(us) or "passed",
     of_passes(suite.ratio(one, peer)), one.peer and "of " .. one.peer or "",
     control and of_passes(suite.ratio(one, control)) or "" }
@@ -96,11 +107,12 @@ function report.times_csv(results, path)
   for i, one in ipairs(results:sorted()) do
     local ratio, low, high = suite.ratio(one, results:peer(one))
     local verdict = suite.verdict_of(one)
-    rows[i] = { one.stage, one.cell, one.arm, verdict, verdict == "passed" and suite.time(one)
-      or "", one.peer or "", ratio, low, high }
+    rows[i] = { one.stage, one.cell, one.arm, verdict, verdict == "passed"
+      and digits(suite.time(one)) or "", one.peer or "", digits(ratio), digits(low), digits(high),
+      digits((suite.ratio(one, control_of(results, one)))) }
   end
-  csv(path, { "stage", "cell", "arm", "verdict", "median_us", "compared_with", "ratio",
-    "ratio_low", "ratio_high" }, rows)
+  report.csv(path, { "stage", "cell", "arm", "verdict", "median_us", "compared_with", "ratio",
+    "ratio_low", "ratio_high", "of_control" }, rows)
 end
 
 -- ---- counters ----
@@ -271,10 +283,11 @@ function report.causes_csv(list, path)
     local split = causes.split(one.stage, function(key) return one.found[key]
       and one.found[key].us end)
     for _, part in ipairs(split or {}) do
-      rows[#rows + 1] = { one.stage, one.cell, part.cause, part.cost, part.share }
+      rows[#rows + 1] = { one.stage, one.cell, part.cause, digits(part.cost),
+        digits(part.share) }
     end
   end
-  csv(path, { "stage", "cell", "cause", "us", "share" }, rows)
+  report.csv(path, { "stage", "cell", "cause", "us", "share" }, rows)
 end
 
 -- ---- what data leaves out ----
@@ -324,9 +337,9 @@ function report.variants_csv(results, path)
   local rows = {}
   for i, one in ipairs(results:sorted()) do
     rows[i] = { one.stage, one.cell, one.arm, one.variant, (suite.verdict_of(one)),
-      suite.time(one) or "" }
+      digits(suite.time(one)) }
   end
-  csv(path, { "stage", "cell", "arm", "data", "verdict", "median_us" }, rows)
+  report.csv(path, { "stage", "cell", "arm", "data", "verdict", "median_us" }, rows)
 end
 
 return report

@@ -65,10 +65,12 @@ function suite.arms_of(task, wanted)
   return list
 end
 
+local tasks = {} -- by stage: looking for one takes milliseconds, and every record asks
+
 --- The task of a stage or control. @raise "not_found" with the stages
 function suite.task(stage)
-  local found = catalogue.find("hash/tsdf_" .. stage)
-  return found[1]
+  tasks[stage] = tasks[stage] or catalogue.find("hash/tsdf_" .. stage)[1]
+  return tasks[stage]
 end
 
 --- Stages that were asked for, all without; "stencil" stands for both.
@@ -234,10 +236,13 @@ end
 
 --- All that is known, by stage and cell as they are declared; arms as they came.
 function Results:sorted()
-  local list, ranks = {}, {}
+  if self.list and #self.list == #self.order then return self.list end
+  local list, ranks, cells = {}, {}, {}
+  self.list = list
   for i, one in ipairs(self.order) do
     list[i] = one
-    ranks[one] = { rank_of(one.stage), index_of(suite.task(one.stage):cell_names(), one.cell), i }
+    cells[one.stage] = cells[one.stage] or suite.task(one.stage):cell_names()
+    ranks[one] = { rank_of(one.stage), index_of(cells[one.stage], one.cell), i }
   end
   table.sort(list, function(a, b)
     for k, rank in ipairs(ranks[a]) do

@@ -1,0 +1,94 @@
+-- The page from the data: what stands between the marks is what the files of a run give.
+local lu = require "luaunit"
+local core = require "perigee.core"
+local page = require "perigee.irregularity.page"
+
+local BINARY = (os.getenv("BUILD") or "build") .. "/perigee"
+
+local function run(options)
+  local pipe = assert(io.popen(("'%s' '%s/kernels/tsdf/page.lua' %s 2>&1"):format(BINARY, core.home,
+    options)))
+  local text = pipe:read "a"
+  local _, _, status = pipe:close()
+  return text, status
+end
+
+local function row(stage, cell, arm, us, more)
+  local one = { stage = stage, cell = cell, arm = arm, verdict = "passed", median_us = us }
+  for name, value in pairs(more or {}) do one[name] = value end
+  return one
+end
+
+local function suite_of(...)
+  return page.indexed({ ... }, "stage", "cell", "arm")
+end
+
+TestPage = {}
+
+function TestPage.test_the_pages_are_what_the_files_give()
+  lu.assertEquals({ run "--check" }, { "", 0 })
+end
+
+function TestPage.test_times_and_ratios_by_cell()
+  local data = { suite = suite_of(row("allocate", "base", "cuda", 30.84),
+    row("allocate", "base", "rust", 30.2, { ratio = 0.985, compared_with = "cuda" }),
+    row("allocate", "r-2.0", "cuda", 273.4),
+    row("allocate", "r-2.0", "triton-published", nil, { verdict = "wrong_result" }),
+    row("allocate", "base", "cuda-no-wait", 22)) }
+  local text = page.fill("a\n<!-- data: share -->\nold\n<!-- end -->\nb", data)
+  lu.assertEquals(text, [[
+a
+<!-- data: share -->
+
+| stage | arm | base | r-2.0 |
+|---|---|---|---|
+| allocate | `cuda` | 30.8 | 273 |
+|  | `rust` | 30.2 (0.98) |  |
+|  | `triton-published` |  | loses blocks |
+
+<!-- end -->
+b]])
+end
+
+-- The goals are for cells of 320,000 points and more: others do not count; what is above is named.
+function TestPage.test_ratios_beside_the_goals()
+  local function triton(cell, ratio)
+    return row("allocate", cell, "triton-late", 20, { ratio = ratio, compared_with = "cuda-late" })
+  end
+  local data = { suite = suite_of(triton("base", 1.1), triton("pts-20k", 3), triton("r-1.0", 1.18),
+    triton("scan-radar-cold", 2), triton("plane-320k", 1.154)) }
+  local text = page.fill("<!-- data: goals -->\n<!-- end -->", data)
+  lu.assertStrContains(text, "| allocate | `triton-late` | `cuda-late` | 3 | 1.15 | 1.10 .. 1.18 | "
+    .. "1.15 | r-1.0 1.18 |")
+end
+
+function TestPage.test_figures_beside_published_ones()
+  local figures = { cells = { "base", "r-2.0" }, ["base cuda allocate"] = 20,
+    ["r-2.0 cuda allocate"] = 40 }
+  local data = { figures = figures, published = suite_of(row("allocate", "base", "cuda", 25),
+    row("allocate", "base", "cuda-no-wait", 19), row("allocate", "base", "cuda-ray", 10)) }
+  local text = page.fill("<!-- data: published_allocate -->\n<!-- end -->", data)
+  lu.assertStrContains(text, "| base | 20.0 | 25.0 | 19.0 | 10.0 |  |  | 0.95 | 0.50 |")
+  lu.assertNotStrContains(text, "r-2.0")
+end
+
+-- Without data a section stays; a name that nothing makes is a mistake of the page.
+function TestPage.test_sections_without_data()
+  local old = "<!-- data: causes -->\nold\n<!-- end -->"
+  local text, filled = page.fill(old, {})
+  lu.assertEquals({ text, filled }, { old, {} })
+  local ok, e = pcall(page.fill, "<!-- data: nothing -->\n<!-- end -->", {})
+  lu.assertFalse(ok)
+  lu.assertEquals(e.code, "not_found")
+end
+
+function TestPage.test_a_csv_file_and_missing_fields()
+  local path = os.tmpname()
+  core.write_file(path, "stage,cell,us\nallocate,base,1.5\nupdate,,\n")
+  local rows = page.read_csv(path)
+  os.remove(path)
+  lu.assertEquals(rows, { { stage = "allocate", cell = "base", us = 1.5 }, { stage = "update" } })
+  lu.assertNil(page.read_csv(path))
+end
+
+os.exit(lu.LuaUnit.run())
