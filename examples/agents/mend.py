@@ -1,81 +1,127 @@
-"""An agent without a language model: over the official Python SDK of the Model Context Protocol it asks what the task
-is, sends a kernel with two bugs, reads what was said of it, mends each by a rule, measures and submits.
+"""An agent without a language model: over the official Python SDK of the Model Context Protocol it asks what a task
+is, sends a kernel with bugs, reads what was said of it, mends each by a rule, and submits. It knows six tasks.
 
     pip install mcp
-    python3 mend.py [PERIGEE [ARGUMENT...]]        for example: python3 mend.py build/perigee --device sim:check
+    perigee eval --tasks reduce,vector/saxpy --setting tools --agent 'python3 mend.py'
+    python3 mend.py [PERIGEE [ARGUMENT...]]        by itself, for example: python3 mend.py build/perigee --device sim
 """
 
 import asyncio
+import json
 import re
 import sys
 
 from mcp import Client, StdioServerParameters
 
-KERNEL = """\
-extern "C" __global__ void reduce_sum(const float* x, float* y, int n) {
-  __shared__ float part[256];
-  float own = 0;
-  for (int i = threadIdx.x; i <= n; i += 256) own += x[i];
-  part[threadIdx.x] = own;
-  for (int half = 128; half > 0; half /= 2) {
-    if (threadIdx.x < half) part[threadIdx.x] += part[threadIdx.x + half];
-    __syncthreads();
-  }
-  if (threadIdx.x == 0) y[0] = part[0];
-}
+ELEMENT = """\
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i <= n) %s;
 """
 
+TREE = """\
+  __shared__ float part[256];
+  float own = %s;
+  for (int i = threadIdx.x; i <= n; i += 256) own = %s;
+  part[threadIdx.x] = own;
+  for (int half = 128; half > 0; half /= 2) {
+    float other = threadIdx.x < half ? part[threadIdx.x + half] : 0;
+    if (threadIdx.x < half) part[threadIdx.x] = %s;
+    __syncthreads();
+  }
+  if (threadIdx.x == 0) %s[0] = part[0];
+"""
+
+SOFTMAX = """\
+  int row = blockIdx.x;
+  if (threadIdx.x != 0 || row >= rows) return;
+  x += (size_t)row * columns;
+  y += (size_t)row * columns;
+  float largest = x[0], sum = 0;
+  for (int i = 0; i < columns; i++) largest = fmaxf(largest, x[i]);
+  for (int i = 0; i < columns; i++) sum += expf(x[i] - largest);
+  for (int i = 0; i <= columns; i++) y[i] = expf(x[i] - largest) / sum;
+"""
+
+# What goes into the skeleton of a task, each with one bug or two.
+BODIES = {
+    "vector/saxpy": ELEMENT % "z[i] = a * x[i] + y[i]",
+    "vector/relu_f32": ELEMENT % "y[i] = x[i] > 0 ? x[i] : x[i] * 0.0f",
+    "reduce/sum": TREE % ("0", "own + x[i]", "part[threadIdx.x] + other", "y"),
+    "reduce/max": TREE % ("x[0]", "fmaxf(own, x[i])", "fmaxf(part[threadIdx.x], other)", "y"),
+    "reduce/dot": TREE % ("0", "own + x[i] * y[i]", "part[threadIdx.x] + other", "r"),
+    "norm/softmax": SOFTMAX,
+}
+ATTEMPTS = 6
 
 
-def barrier_before(line):
-    return "    __syncthreads();\n" + line
+def strict(lines, at):
+    """A bound that is one too large, in the line at fault or in the last one before it."""
+    while at >= 0 and "<=" not in lines[at]:
+        at -= 1
+    lines[at] = lines[at].replace("<=", "<")
+
+
+def barrier_before(lines, at):
+    lines.insert(at, "    __syncthreads();")
 
 
 # What to do about a line at fault, by the verdict. A read that no barrier orders comes before the write or beside it.
-RULES = {
-    "out_of_bounds": lambda line: line.replace("<=", "<"),
-    "race": barrier_before,
-    "uninitialized_read": barrier_before,
-}
+RULES = {"out_of_bounds": strict, "race": barrier_before, "uninitialized_read": barrier_before}
 
 
 def mended(source, answer):
-    """The source with the line changed that the first report names."""
+    """The source with a change where the first report points to."""
     place = re.search(r"candidate\.cu:(\d+)", answer["reports"][0])
     lines = source.split("\n")
-    at = int(place.group(1)) - 1
-    lines[at] = RULES[answer["verdict"]](lines[at])
+    RULES[answer["verdict"]](lines, int(place.group(1)) - 1)
     return "\n".join(lines)
 
 
-async def main(command, arguments):
-    server = StdioServerParameters(command=command, args=["serve", *arguments])
-    async with Client(server) as client:
+async def work(client, task):
+    """Whether a kernel for the task was mended and submitted."""
 
-        async def tool(tool_name, **given):
-            result = await client.call_tool(tool_name, given)
-            print(f"{tool_name}: {result.content[0].text.splitlines()[0]}")
-            if result.is_error:
-                sys.exit(result.content[0].text)
-            return result.structured_content
+    async def tool(tool_name, **given):
+        result = await client.call_tool(tool_name, given)
+        print(f"{tool_name}: {result.content[0].text.splitlines()[0]}", file=sys.stderr)
+        if result.is_error:
+            sys.exit(result.content[0].text)
+        return result.structured_content
 
-        tasks = (await tool("list_tasks", text="sum of n"))["tasks"]
-        task = next(one["name"] for one in tasks if one["name"] == "reduce/sum")
-        described = await tool("describe_task", task=task)
-        print(described["skeleton"])
-        source = KERNEL
-        for attempt in range(1, 6):
-            answer = await tool("check", task=task, source=source, name=f"mended-{attempt}")
-            if answer["passed"]:
-                break
-            source = mended(source, answer)
-        final = await tool("submit", task=task, attempt=answer["attempt"])
-        for rival in final["rivals"]:
-            if "speedup" in rival:
-                print(f"{rival['speedup']:.2f} times as good as {rival['name']} ({final['unit']})")
-        return 0 if final["passed"] and final["recorded"] else 1
+    described = await tool("describe_task", task=task)
+    source = re.sub(r"  // your code here.*\n", lambda _: BODIES[task], described["skeleton"])
+    for attempt in range(1, ATTEMPTS + 1):
+        answer = await tool("check", task=task, source=source, name=f"mended-{attempt}")
+        if answer["passed"] or answer["verdict"] not in RULES or not answer.get("reports"):
+            break
+        source = mended(source, answer)
+    final = await tool("submit", task=task, attempt=answer["attempt"])
+    for rival in final["rivals"]:
+        if "speedup" in rival:
+            print(f"{rival['speedup']:.2f} times as good as {rival['name']} ({final['unit']})", file=sys.stderr)
+    return final["passed"] and final["recorded"]
+
+
+async def main(command, arguments, task):
+    async with Client(StdioServerParameters(command=command, args=arguments)) as client:
+        return await work(client, task)
+
+
+def of_evaluation(request):
+    """What `perigee eval` asks for: the request has the words that start the server."""
+    if request["setting"] == "tools" and request["task"] in BODIES:
+        command, *arguments = request["server"]
+        asyncio.run(main(command, arguments, request["task"]))
+    print(json.dumps({"stop": True}))
+
+
+def by_itself(words):
+    command, *arguments = words or ["perigee"]
+    return 0 if asyncio.run(main(command, ["serve", *arguments], "reduce/sum")) else 1
 
 
 if __name__ == "__main__":
-    words = sys.argv[1:] or ["perigee"]
-    sys.exit(asyncio.run(main(words[0], words[1:])))
+    asked = "" if sys.stdin.isatty() else sys.stdin.read()
+    if asked.strip():
+        of_evaluation(json.loads(asked))
+    else:
+        sys.exit(by_itself(sys.argv[1:]))

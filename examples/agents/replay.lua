@@ -4,7 +4,7 @@
 --
 --     perigee eval --tasks vector/saxpy --setting refine --agent 'perigee replay.lua FOLDER'
 local core = require "perigee.core"
-local peer = require "perigee.serve.peer"
+local client = require "perigee.client"
 
 local LANGUAGES = { cu = "cuda", rs = "rust", py = "triton", ptx = "ptx" }
 
@@ -18,33 +18,15 @@ local function candidate(round)
   end
 end
 
--- A client of the server that the request names: a function that calls a method.
-local function connect()
-  local channel = core.start(table.unpack(request.server, 2))
-  local server = peer.new(channel)
-  local function call(method, params)
-    server:send { jsonrpc = "2.0", id = 1, method = method, params = params }
-    while true do
-      core.poll({ channel }, { server:wants(true) }, -1)
-      server:flush()
-      local lines, ended = server:receive()
-      if lines[1] then return core.json_decode(lines[1]).result end
-      assert(not ended, "the server ended")
-    end
-  end
-  call("initialize", { protocolVersion = "2025-11-25" })
-  return function(tool, arguments)
-    return call("tools/call", { name = tool, arguments = arguments }).structuredContent
-  end
-end
-
 local function with_tools()
-  local tool, round = connect(), 1
+  local server <close> = client.connect(request.server)
+  local round = 1
   while candidate(round) do
     local source, language = candidate(round)
-    local answer = tool("check", { task = request.task, source = source, language = language })
-    if answer.passed then
-      tool("submit", { task = request.task, attempt = answer.attempt })
+    local answer = server:call("check", { task = request.task, source = source,
+      language = language })
+    if answer and answer.passed then
+      server:call("submit", { task = request.task, attempt = answer.attempt })
       break
     end
     round = round + 1

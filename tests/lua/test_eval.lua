@@ -153,23 +153,10 @@ log:flush()
 
 -- A function that calls a tool of the server that the request names.
 local function connect()
-  local server = core.start(table.unpack(ask.server, 2))
-  local peer = require("perigee.serve.peer").new(server)
-  local function call(method, params)
-    peer:send { jsonrpc = "2.0", id = 1, method = method, params = params }
-    while true do
-      core.poll({ server }, { peer.waiting > 0 and "rw" or "r" }, -1)
-      peer:flush()
-      local lines, ended = peer:receive()
-      if lines[1] then return core.json_decode(lines[1]).result end
-      assert(not ended, "the server ended")
-    end
-  end
-  call("initialize", { protocolVersion = "2025-11-25" })
+  local server = require("perigee.client").connect(ask.server)
   return function(name, given)
     given.task = ask.task
-    local result = call("tools/call", { name = name, arguments = given })
-    return result.structuredContent, result.content[1].text
+    return server:call(name, given)
   end
 end
 
@@ -511,10 +498,19 @@ function TestAgents:test_a_folder_is_replayed_in_all_settings_over_six_tasks()
   lu.assertAlmostEquals(tools.against[1].geomean, all.against[2].geomean, 1e-9) -- counts are exact
 end
 
-function TestAgents:test_an_agent_that_searches_knobs_finds_better_ones()
-  local result, text = example("refine", "knobs.lua", "reduce/sum", "--rounds 6")
-  lu.assertEquals(result.correct_rate, 1.0, text)
-  lu.assertTrue(result.rounds[6].against[1].geomean > 1.05 * result.rounds[1].against[1].geomean)
+function TestAgents:test_knobs_are_searched_in_all_settings_over_six_tasks()
+  local tasks = "reduce/sum,reduce/max,reduce/dot,vector/saxpy,vector/relu_f32,"
+    .. "vector/leaky_relu_f32"
+  local first, text = example("oneshot", "knobs.lua", tasks)
+  lu.assertEquals({ first.tasks, first.attempts, first.correct_rate }, { 6, 6, 1.0 }, text)
+  local refined = example("refine", "knobs.lua", tasks, "--rounds 5")
+  lu.assertEquals({ refined.attempts, refined.correct_rate }, { 30, 1.0 })
+  lu.assertEquals(refined.rounds[1].against, first.against) -- counts are exact
+  lu.assertTrue(refined.against[1].geomean > 1.2 * first.against[1].geomean)
+  local tools = example("tools", "knobs.lua", tasks, "--rounds 5")
+  lu.assertEquals({ tools.attempts, tools.correct_rate }, { 36, 1.0 }) -- and what was submitted
+  lu.assertEquals(tools.rounds[5].against, refined.rounds[5].against)
+  lu.assertEquals(tools.against, refined.against)
 end
 
 function TestRuns:test_bad_usage()

@@ -123,7 +123,7 @@ async def main():
         server = StdioServerParameters(command=sys.argv[1], args=["serve", *sys.argv[2:], "--session", era])
         async with Client(server, mode=mode) as client:
             await whole_dialogue(client, era)
-    print(f"1..{number + 1}")  # one more by run_sdk
+    print(f"1..{number + 3}")  # three more by run_sdk
 
 
 asyncio.run(main())

@@ -237,7 +237,7 @@ function eval.main(options)
   options.writes = common.names({ options.writes }, "--writes") or {}
   check_budgets(options)
   local devices = devices_of(options)
-  local simulated = kinds(devices):match "^[^c]*$" ~= nil
+  local simulated = not kinds(devices):find("cuda", 1, true)
   local tasks, bases = tasks_of(options.tasks, options.against, simulated)
   options.db = store.path(options.db)
   options.session = options.session
