@@ -4,6 +4,7 @@
 
 local core = require "perigee.core"
 local ceilings = require "perigee.ceilings"
+local errors = require "perigee.errors"
 local files = require "perigee.files"
 local measure = require "perigee.measure"
 
@@ -28,7 +29,8 @@ function Bench:time(body)
 end
 
 function Bench:kernel(name, grid, args)
-  return self.module:kernel(name):bind { grid = grid, block = BLOCK, args = args }
+  local module = name:find "^wgmma" and self.groups or self.module
+  return module:kernel(name):bind { grid = grid, block = BLOCK, args = args }
 end
 
 -- Time of a launch whose `rounds` make it long enough, and these rounds.
@@ -101,13 +103,15 @@ local function multiply_add(name)
 end
 
 -- Two numbers below 1 whose bits are mixed.
-local HALVES = { mma_f16 = 0x35553666, mma_bf16 = 0x3eab3ecd }
+local HALVES = { f16 = 0x35553666, bf16 = 0x3eab3ecd }
 
+-- By warps, and where the GPU has them by groups of four, which are faster.
 local function tensor(name)
   return function(bench)
-    return bench:rate(name, 16 * 4096 / 32, function(rounds)
-      return { HALVES[name], rounds, bench.out }
-    end)
+    local function args(rounds) return { HALVES[name], rounds, bench.out } end
+    local warps = bench:rate("mma_" .. name, 16 * 4096 / 32, args)
+    if not bench.groups then return warps end
+    return math.max(warps, bench:rate("wgmma_" .. name, 16 * 524288 / 128, args))
   end
 end
 
@@ -143,7 +147,7 @@ local MEASURES = {
   read = function(bench) return sweep(bench, power_of_two(2 * bench.stream_bytes)) end,
   l2 = function(bench) return sweep(bench, bench.l2_bytes) end,
   f32 = multiply_add "fma_f32", f64 = multiply_add "fma_f64",
-  f16 = tensor "mma_f16", bf16 = tensor "mma_bf16",
+  f16 = tensor "f16", bf16 = tensor "bf16",
   random_reads = function(bench) return random(bench, "random_reads", bench.table_bytes) end,
   random_atomics = function(bench) return random(bench, "random_atomics", bench.table_bytes) end,
   l2_atomics = function(bench) return random(bench, "random_atomics", bench.l2_bytes) end,
@@ -156,9 +160,23 @@ function Bench:buffer(bytes)
   return self.dev:alloc(bytes, "ceilings"):fill(0)
 end
 
+local function loaded(dev, name)
+  return dev:load(files.read(files.join(core.home or ".", "kernels/doctor/" .. name)), name)
+end
+
+-- What only GPUs of compute capability 9.0 have; nil where a driver does not know it, as that of a
+-- simulator that says to be one.
+local function groups_of(dev, info)
+  if info.cc_major ~= 9 or info.cc_minor ~= 0 then return nil end
+  local ok, module = errors.catch("invalid", loaded, dev, "wgmma.ptx")
+  if ok then return module end
+  if module.code ~= "unsupported" and module.code ~= "syntax" then errors.again(module) end
+  return nil
+end
+
 local function bench_of(dev, info)
-  local ptx = files.read(files.join(core.home or ".", "kernels/doctor/ceilings.ptx"))
-  local self = setmetatable({ dev = dev, module = dev:load(ptx, "ceilings.ptx") }, Bench)
+  local self = setmetatable({ dev = dev, module = loaded(dev, "ceilings.ptx"),
+    groups = groups_of(dev, info) }, Bench)
   self.spec = info.spec
   self.grid = BLOCKS * info.multiprocessors
   self.threads = self.grid * BLOCK

@@ -67,6 +67,9 @@ if is_real then
     found.read / found.copy > 0.8 and found.read / found.copy < 1.25)
   check("L2 is faster than memory", found.l2 > found.read)
   check("tensor cores are faster than fp32", found.f16 > 2 * found.f32)
+  if tostring(found.gpu):find "H[12]00" then
+    check("by groups of warps they do more than warps can", found.f16 > 7e5 and found.bf16 > 7e5)
+  end
   check("a launch in a graph is shorter", found.graph_us < found.launch_us)
   check("a launch takes 1 to 20 us", found.launch_us > 1 and found.launch_us < 20)
   local rate = torch_copy()
