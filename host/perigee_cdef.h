@@ -115,10 +115,10 @@ void *pg_array_data(pg_array *array); /* 64-byte aligned; NULL when it has no el
 size_t pg_array_count(const pg_array *array);
 size_t pg_array_bytes(const pg_array *array);
 const char *pg_array_dtype(const pg_array *array);
-/* Element `index` as binary64; NaN past the end. Setting rounds once, and past the end does
- * nothing. */
+/* Element `index` as binary64; NaN past the end. Setting rounds once. It returns not 0, and changes
+ * nothing, past the end and where an integer dtype does not hold the value. */
 double pg_array_get(const pg_array *array, size_t index);
-void pg_array_set(pg_array *array, size_t index, double value);
+int pg_array_set(pg_array *array, size_t index, double value);
 
 /* Fill with Philox4x32-10: element i depends on seed, stream and i alone. Uniform in [low, high)
  * and normal: floats. Integers from first to last, both included: any dtype that holds them. */

@@ -4,6 +4,7 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "../array.h"
 #include "../compare.h"
@@ -60,9 +61,15 @@ double pg_array_get(const pg_array *array, size_t index) {
   return at ? pg_load_f64(array->dtype.scalar, at) : NAN;
 }
 
-void pg_array_set(pg_array *array, size_t index, double value) {
+int pg_array_set(pg_array *array, size_t index, double value) {
+  unsigned char stored[8];
   void *at = element(array, index);
-  if (at) pg_store_f64(array->dtype.scalar, at, value);
+  if (!at) return PG_RANGE;
+  pg_scalar scalar = array->dtype.scalar;
+  pg_store_f64(scalar, stored, value);
+  if (pg_scalar_class(scalar) != 'f' && pg_load_f64(scalar, stored) != value) return PG_RANGE;
+  memcpy(at, stored, pg_scalar_size(scalar));
+  return 0;
 }
 
 /* ---- random numbers ---- */

@@ -148,7 +148,9 @@ end
 
 function Array:__newindex(key, value)
   check_index(self, key)
-  C.pg_array_set(self.raw, key, number_of("array", "element", value))
+  if C.pg_array_set(self.raw, key, number_of("array", "element", value)) ~= 0 then
+    invalid("array: element: %s does not hold %s", self.dtype, tostring(value))
+  end
 end
 
 function Array:__len()

@@ -15,8 +15,11 @@ local OPTIONS = { "source", "file", "cdef", "flags", "openmp" }
 -- As the host is compiled: a reference rounds where its source says. `now`: a function that is
 -- nowhere is an error when the library is loaded, not the end of the process when it is called;
 -- the linker names its callers, by the line tables of DWARF 4 (binutils misreads files in 5).
+-- What newer compilers refuse: a call without a declaration passes and returns int.
 local FLAGS = "-shared -fPIC -O3 -gdwarf-4 -std=gnu11 -ffp-contract=off "
-  .. "-Wl,-z,nodelete,-z,now,-z,defs,--warn-unresolved-symbols"
+  .. "-Wl,-z,nodelete,-z,now,-z,defs,--warn-unresolved-symbols "
+  .. "-Werror=implicit-function-declaration -Werror=int-conversion "
+  .. "-Werror=incompatible-pointer-types"
 -- What a library carries beside: the declarations of what its source offers.
 local CARRIED = "extern const char pg_native_declarations[];"
 
@@ -140,7 +143,7 @@ local function open(path, log)
   local ok, library = pcall(require "ffi".load, path)
   if ok then return library end
   os.remove(path) -- or the next start would not know why
-  if log and log ~= "" then fail(log) end
+  if log and log:find "undefined" then fail(log) end
   core.error("compile_error", "C does not load: " .. library.message, library.hint)
 end
 

@@ -28,7 +28,7 @@ static void test_arrays(void) {
   say("a zeroed array", !pg_array_make("f32", 2, shape, &a, error) && pg_array_count(a) == 15 &&
                             pg_array_bytes(a) == 60 && !strcmp(pg_array_dtype(a), "f32") &&
                             pg_array_get(a, 14) == 0);
-  say("elements past the end", isnan(pg_array_get(a, 15)) && (pg_array_set(a, 15, 1), 1));
+  say("elements past the end", isnan(pg_array_get(a, 15)) && pg_array_set(a, 15, 1) > 0);
   say("an unknown dtype", fails(pg_array_make("f33", 2, shape, &b, error), "not_found", "f33"));
   say("a bad shape", fails(pg_array_make("f32", 1, negative, &b, error), "range", "-1"));
   say("NULL is told by name",
@@ -46,6 +46,41 @@ static void test_arrays(void) {
       fails(pg_fill_integer(a, 3, 0, 0, INT64_MAX, error), "range", "f32"));
   pg_array_drop(a);
   pg_array_drop(b);
+}
+
+/* Integer dtypes hold whole numbers of their range; floating ones round. */
+static void test_elements(void) {
+  const struct {
+    const char *dtype;
+    double value, stored; /* NaN: refused */
+  } cases[] = {{"i8", -128, -128},
+               {"i8", 128, NAN},
+               {"i8", 1.5, NAN},
+               {"u8", 255, 255},
+               {"u8", -1, NAN},
+               {"i32", NAN, NAN},
+               {"i32", INFINITY, NAN},
+               {"i64", 0x1p62, 0x1p62},
+               {"i64", 0x1p63, NAN},
+               {"u64", 0x1p63, 0x1p63},
+               {"u64", 0x1p64, NAN},
+               {"bool", 1, 1},
+               {"bool", 2, NAN},
+               {"f16", 2049, 2048},
+               {"f16", 1e9, INFINITY},
+               {"bf16", 257, 256},
+               {"f32", 16777217, 16777216}};
+  const int64_t shape[] = {3};
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    char name[64];
+    pg_array *a = NULL;
+    pg_array_make(cases[i].dtype, 1, shape, &a, error);
+    int failed = pg_array_set(a, 1, cases[i].value), refused = isnan(cases[i].stored);
+    snprintf(name, sizeof name, "%s and %g", cases[i].dtype, cases[i].value);
+    say(name, (failed > 0) == refused && pg_array_get(a, 0) == 0 && pg_array_get(a, 2) == 0 &&
+                  pg_array_get(a, 1) == (refused ? 0 : cases[i].stored));
+    pg_array_drop(a);
+  }
 }
 
 static const char fill_ptx[] = ".version 7.0\n.target sm_80\n.address_size 64\n"
@@ -277,6 +312,7 @@ static void test_host(void) {
 int main(int argc, char **argv) {
   error = pg_error_new();
   test_arrays();
+  test_elements();
   test_device();
   test_unload();
   test_compile();

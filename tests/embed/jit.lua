@@ -38,6 +38,9 @@ fails("an index that is no number", "invalid", "15 elements", function() a[0 / 0
 fails("an element that is none", "invalid", "expected number, got string", function()
   a[0] = "x"
 end)
+fails("an integer that does not fit", "invalid", "i8 does not hold 300", function()
+  pg.array("i8", 1)[0] = 300
+end)
 fails("a dtype that is no text", "invalid", "dtype: expected string, got 5", pg.array, 5, 3)
 fails("no shape", "invalid", "shape: expected number or list", pg.array, "f32", {})
 fails("an unknown distribution", "invalid", "dist: expected", a.random, a, { dist = "foo" })

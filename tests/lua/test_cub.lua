@@ -3,6 +3,8 @@
 local lu = require "luaunit"
 local core = require "perigee.core"
 local cub = require "perigee.lib.cub"
+local cuda = require "perigee.lib.cuda"
+local ffi = require "ffi"
 local files = require "perigee.files"
 local shell = require "perigee.shell"
 
@@ -79,6 +81,17 @@ function TestCub.test_mistakes_and_what_is_missing()
   local e = failure(SOURCE, DECLARATION, "A")
   lu.assertEquals(e.code, "environment")
   lu.assertStrContains(e.hint, "XDG_CACHE_HOME")
+end
+
+-- What experts share says that there is no driver, instead of what the loader says.
+function TestCub.test_no_driver_is_an_error_of_the_machine()
+  lu.skipIf(pcall(ffi.load, "libcuda.so.1"), "there is a driver")
+  for _, call in ipairs { cuda.driver, function() return cuda.allocate(8) end } do
+    local ok, e = pcall(call)
+    lu.assertFalse(ok)
+    lu.assertEquals(e.code, "environment")
+    lu.assertStrContains(e.hint, "driver of an NVIDIA GPU")
+  end
 end
 
 -- The lines that an expert has in its file, by the real CUB. Without a GPU nothing runs: CUB's own

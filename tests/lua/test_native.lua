@@ -5,6 +5,7 @@ local core = require "perigee.core"
 local ffi = require "ffi"
 local files = require "perigee.files"
 local prototypes = require "perigee.prototypes"
+local shell = require "perigee.shell"
 
 local folder = files.temporary()
 local getenv = os.getenv
@@ -164,6 +165,32 @@ function TestNative.test_a_function_that_is_nowhere_is_an_error_with_its_place()
     lu.assertStrMatches(e.message, ".*undefined.*t_nowhere.*")
     lu.assertStrMatches(e.where, ".*test_native.lua:" .. here + 4)
   end
+end
+
+function TestNative.test_what_a_compiler_only_warns_of_is_refused()
+  for source, word in pairs {
+    ["double t_implicit(double x) { return t_undeclared(x); }"] = "t_undeclared",
+    ["int* t_number(int x) { return x; }"] = "int",
+    ["float* t_pointer(double* x) { return x; }"] = "pointer",
+  } do
+    local ok, e = pcall(pg.native, { source = source })
+    lu.assertFalse(ok, source)
+    lu.assertEquals(e.code, "compile_error")
+    lu.assertStrContains(e.message, word)
+  end
+end
+
+-- What the loader cannot find is told as it says it, whatever the compiler warned of.
+function TestNative.test_a_library_that_is_gone_when_it_is_loaded()
+  core.write_file(folder .. "/gone.c", "int t_gone(void) { return 1; }")
+  os.execute(("cd %s && cc -shared -fPIC gone.c -o libtgone.so"):format(shell.quoted(folder)))
+  local ok, e = pcall(pg.native, { source = [[
+    #warning "be careful"
+    int t_gone(void);
+    int t_asks(void) { return t_gone(); }
+  ]], flags = { "-L" .. folder, "-ltgone" } })
+  lu.assertFalse(ok)
+  lu.assertStrMatches(e.message, "C does not load: .*libtgone%.so.*")
 end
 
 function TestNative.test_what_the_host_exports_may_be_called()
