@@ -95,31 +95,47 @@ static bool is_transparent(const ct_field *field) {
   return !field->name && field->type->kind == CT_STRUCT && !field->value;
 }
 
-static void struct_table(lua_State *L, pg_ffi *f, const ctype *type, char *at, int index,
-                         lua_Integer *next) {
+static void whole(lua_State *L, pg_ffi *f, ctype *type, char *at, size_t size, int index);
+
+/* A member; an array at the end that is as long as the memory that was asked for has all of it. */
+static void store_member(lua_State *L, pg_ffi *f, const ct_field *field, char *at, size_t size,
+                         int index) {
+  bool is_open = field->type->kind == CT_ARRAY && field->type->size == CT_NOSIZE;
+  if (is_open && size != CT_NOSIZE)
+    whole(L, f, field->type, at + field->offset, size - field->offset, lua_absindex(L, index));
+  else
+    ffi_store_field(L, f, field, at + field->offset, index);
+}
+
+static size_t size_within(const ct_field *field, size_t size) {
+  return size == CT_NOSIZE ? CT_NOSIZE : size - field->offset;
+}
+
+static void struct_table(lua_State *L, pg_ffi *f, const ctype *type, char *at, size_t size,
+                         int index, lua_Integer *next) {
   bool stop = false;
   ffi_room(L, 4);
   for (uint32_t i = 0; i < type->base->count && !stop; i++) {
     const ct_field *field = &type->base->fields[i];
     if (is_transparent(field)) {
-      struct_table(L, f, field->type, at + field->offset, index, next);
+      struct_table(L, f, field->type, at + field->offset, size_within(field, size), index, next);
       if (type->is_union) return;
     } else if (field->name && member_value(L, field, index, next, &stop)) {
-      ffi_store_field(L, f, field, at + field->offset, -1);
+      store_member(L, f, field, at, size, -1);
       lua_pop(L, 1);
       if (type->is_union) return;
     }
   }
 }
 
-static void struct_values(lua_State *L, pg_ffi *f, const ctype *type, char *at, int *first,
-                          int last) {
+static void struct_values(lua_State *L, pg_ffi *f, const ctype *type, char *at, size_t size,
+                          int *first, int last) {
   for (uint32_t i = 0; i < type->base->count && *first <= last; i++) {
     const ct_field *field = &type->base->fields[i];
     if (is_transparent(field))
-      struct_values(L, f, field->type, at + field->offset, first, last);
+      struct_values(L, f, field->type, at + field->offset, size_within(field, size), first, last);
     else if (field->name)
-      ffi_store_field(L, f, field, at + field->offset, (*first)++);
+      store_member(L, f, field, at, size, (*first)++);
     else
       continue;
     if (type->is_union) return;
@@ -135,17 +151,20 @@ void ffi_store_table(lua_State *L, pg_ffi *f, ctype *type, char *at, size_t size
   }
   lua_Integer next = 0;
   if (size != CT_NOSIZE) memset(at, 0, size);
-  struct_table(L, f, type, at, index, &next);
+  struct_table(L, f, type, at, size, index, &next);
 }
 
 /* ---- ffi.new ---- */
 
+static bool is_text(lua_State *L, const ctype *type, int index) {
+  return lua_type(L, index) == LUA_TSTRING && type->kind == CT_ARRAY &&
+         type->child->kind == CT_INT && type->child->size == 1;
+}
+
 /* Is the one value given the whole, and not its first element? */
 static bool is_whole(lua_State *L, pg_ffi *f, const ctype *type, int index) {
   if (type->kind != CT_ARRAY && type->kind != CT_STRUCT) return true;
-  if (lua_istable(L, index)) return true;
-  if (lua_type(L, index) == LUA_TSTRING && type->kind == CT_ARRAY)
-    return type->child->kind == CT_INT && type->child->size == 1;
+  if (lua_istable(L, index) || is_text(L, type, index)) return true;
   const cdata *cd = cdata_test(L, f, index);
   return cd && ct_same(cd->type, type);
 }
@@ -154,7 +173,7 @@ static void whole(lua_State *L, pg_ffi *f, ctype *type, char *at, size_t size, i
   const cdata *cd = cdata_test(L, f, index);
   if (lua_istable(L, index) && (type->kind == CT_ARRAY || type->kind == CT_STRUCT)) {
     ffi_store_table(L, f, type, at, size, index);
-  } else if (lua_type(L, index) == LUA_TSTRING && type->kind == CT_ARRAY) {
+  } else if (is_text(L, type, index)) {
     ffi_store_text(L, f, type, at, size, index);
   } else if (cd && (type->kind == CT_ARRAY || type->kind == CT_STRUCT)) {
     size_t known = cd->size == CT_NOSIZE ? cd->type->base->size : cd->size;
@@ -174,7 +193,7 @@ void ffi_initialize(lua_State *L, pg_ffi *f, ctype *type, void *at, size_t size,
     array_values(L, f, type, at, size, first, count);
   } else if (type->kind == CT_STRUCT) {
     int last = first + count - 1;
-    struct_values(L, f, type, at, &first, last);
+    struct_values(L, f, type, at, size, &first, last);
     if (first <= last) too_many(L, type);
   } else {
     too_many(L, type);

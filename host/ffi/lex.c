@@ -108,7 +108,7 @@ static void directive(lexer *lex) {
   snprintf(line, sizeof line, "%.*s", (int)(length < sizeof line ? length : sizeof line - 1),
            start);
   const char *word = line + 1 + strspn(line + 1, " \t");
-  if (isdigit((unsigned char)*word)) return; /* # 12 "file.h" */
+  if (isdigit((unsigned char)*word) || strncmp(word, "line", 4) == 0) return; /* # 12 "file.h" */
   if (strncmp(word, "pragma", 6) != 0)
     lex_fail(lex, PG_SYNTAX, "a directive; run the preprocessor first, or leave it out");
   word += 6 + strspn(word + 6, " \t");
@@ -250,6 +250,30 @@ void lex_next(lexer *lex) {
   } else {
     symbol(lex);
   }
+}
+
+/* Past the quote that ends what begins here, or to the end of the line. */
+static void skip_quoted(lexer *lex) {
+  int quote = peek(lex, 0), c;
+  for (lex->at++; (c = peek(lex, 0)) >= 0 && c != '\n' && c != quote; lex->at++)
+    if (c == '\\' && peek(lex, 1) >= 0 && peek(lex, 1) != '\n') lex->at++;
+  if (c == quote) lex->at++;
+}
+
+void lex_skip_body(lexer *lex) {
+  for (int open = 1, c; open;) {
+    c = peek(lex, 0);
+    if (c < 0) lex_fail(lex, PG_SYNTAX, "a function's body that does not end");
+    if (c == '/' && peek(lex, 1) == '*')
+      block_comment(lex);
+    else if (c == '/' && peek(lex, 1) == '/')
+      line_comment(lex);
+    else if (c == '"' || c == '\'')
+      skip_quoted(lex);
+    else
+      open += c == '{' ? 1 : c == '}' ? -1 : 0, step(lex);
+  }
+  lex_next(lex);
 }
 
 void lex_start(lexer *lex, const char *text, size_t length, jmp_buf *out, pg_error *error) {

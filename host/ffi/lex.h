@@ -48,6 +48,9 @@ typedef struct lexer {
 void lex_start(lexer *lex, const char *text, size_t length, jmp_buf *out, pg_error *error);
 void lex_next(lexer *lex); /* now becomes the next token */
 
+/* From the '{' that now is to the token behind its '}', whatever is between. */
+void lex_skip_body(lexer *lex);
+
 /* Leave with an error at the token `now`. */
 _Noreturn void lex_fail(lexer *lex, pg_code code, const char *format, ...)
     __attribute__((format(printf, 3, 4)));

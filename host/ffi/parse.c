@@ -33,76 +33,6 @@ const ct_argument *parse_argument(parser *p) {
   return &p->args[p->arg_used++];
 }
 
-/* ---- attributes ---- */
-
-static void skip_parentheses(parser *p) {
-  int open = 0;
-  do {
-    if (p->lex.now.kind == TOKEN_END) lex_expected(&p->lex, "')'");
-    open += p->lex.now.kind == '(' ? 1 : p->lex.now.kind == ')' ? -1 : 0;
-    lex_next(&p->lex);
-  } while (open);
-}
-
-static void check_align(parser *p, int64_t align) {
-  if (align < 1 || align > 4096 || (align & (align - 1)))
-    lex_fail(&p->lex, PG_RANGE, "an alignment of %lld bytes: expected a power of two, 1 to 4096",
-             (long long)align);
-}
-
-static void raise_align(parser *p, int64_t to, uint32_t *align) {
-  check_align(p, to);
-  if (to > *align) *align = (uint32_t)to;
-}
-
-static void one_attribute(parser *p, bool *packed, uint32_t *align) {
-  const char *text = p->lex.now.text;
-  size_t length = p->lex.now.length;
-  if (p->lex.now.kind != TOKEN_NAME) lex_expected(&p->lex, "an attribute");
-  parse_strip(&text, &length);
-  lex_next(&p->lex);
-  if (parse_same(text, length, "packed")) {
-    *packed = true;
-  } else if (parse_same(text, length, "aligned")) {
-    int64_t bytes = 16;
-    if (parse_accept(p, '(')) bytes = parse_constant(p).value, parse_expect(p, ')');
-    raise_align(p, bytes, align);
-  } else if (parse_same(text, length, "vector_size") || parse_same(text, length, "mode") ||
-             parse_same(text, length, "ms_abi")) {
-    lex_fail(&p->lex, PG_UNSUPPORTED, "the attribute '%.*s' is not supported", (int)length, text);
-  } else if (p->lex.now.kind == '(') {
-    skip_parentheses(p); /* format, nonnull, deprecated: nothing to a caller */
-  }
-}
-
-static void attribute_list(parser *p, bool *packed, uint32_t *align) {
-  lex_next(&p->lex);
-  parse_expect(p, '(');
-  parse_expect(p, '(');
-  while (p->lex.now.kind != ')') {
-    if (parse_accept(p, ',')) continue;
-    one_attribute(p, packed, align);
-  }
-  parse_expect(p, ')');
-  parse_expect(p, ')');
-}
-
-static void alignas(parser *p, uint32_t *align) {
-  lex_next(&p->lex);
-  parse_expect(p, '(');
-  int64_t bytes = parse_starts_type(p) ? ct_align(parse_type_name(p)) : parse_constant(p).value;
-  parse_expect(p, ')');
-  raise_align(p, bytes, align);
-}
-
-void parse_attributes(parser *p, bool *packed, uint32_t *align) {
-  for (enum word word; (word = parse_word(p)) == WORD_ATTRIBUTE || word == WORD_ALIGNAS;)
-    if (word == WORD_ATTRIBUTE)
-      attribute_list(p, packed, align);
-    else
-      alignas(p, align);
-}
-
 /* ---- specifiers ---- */
 
 /* How often each word of a type came. */
@@ -124,6 +54,7 @@ static ctype *counted_type(parser *p, const counts *n) {
   if (n->of[WORD_VOID]) return ct_get(p->table, CTID_VOID);
   if (n->of[WORD_BOOL]) return ct_get(p->table, CTID_BOOL);
   if (n->of[WORD_FLOAT]) return ct_get(p->table, CTID_FLOAT);
+  if (n->of[WORD_LDOUBLE]) return ct_get(p->table, CTID_LDOUBLE);
   if (n->of[WORD_DOUBLE]) return ct_get(p->table, n->of[WORD_LONG] ? CTID_LDOUBLE : CTID_DOUBLE);
   return integer_type(p, n);
 }
@@ -131,7 +62,7 @@ static ctype *counted_type(parser *p, const counts *n) {
 /* Is `word` one more than C allows beside what came before? */
 static bool clashes(const counts *n, enum word word) {
   int base = n->of[WORD_VOID] + n->of[WORD_BOOL] + n->of[WORD_FLOAT] + n->of[WORD_DOUBLE] +
-             n->of[WORD_CHAR] + n->of[WORD_SIZED];
+             n->of[WORD_CHAR] + n->of[WORD_SIZED] + n->of[WORD_LDOUBLE];
   int sign = n->of[WORD_SIGNED] + n->of[WORD_UNSIGNED];
   switch (word) {
   case WORD_SIGNED:
@@ -181,7 +112,7 @@ static bool one_specifier(parser *p, specifiers *s, counts *n) {
     lex_fail(&p->lex, PG_UNSUPPORTED, "'%.*s' is not supported", (int)p->lex.now.length,
              p->lex.now.text);
   if (word == WORD_ATTRIBUTE || word == WORD_ALIGNAS) {
-    parse_attributes(p, &s->packed, &s->align);
+    parse_attributes(p, &s->attr);
   } else if (word && word <= WORD_STATIC) {
     modify(p, s, word);
   } else if (word == WORD_TAGGED) {
@@ -237,11 +168,31 @@ static void push_op(parser *p, chain *c, const op *one) {
   c->ops[c->count++] = *one;
 }
 
+/* `int sum(int n, int v[n])`: the first length of a parameter is of no interest to a caller. */
+static bool is_variable(const parser *p, const chain *c) {
+  if (!p->in_parameters || c->count) return false;
+  if (p->lex.now.kind == '*') return true;
+  const token *t = &p->lex.now;
+  if (t->kind != TOKEN_NAME || lex_is(&p->lex, "sizeof")) return false;
+  const ct_symbol *symbol = ct_find(p->table, t->text, t->length, false);
+  return !symbol || symbol->kind == CT_OBJECT;
+}
+
+static void skip_length(parser *p) {
+  for (int open = 1;; lex_next(&p->lex)) {
+    if (p->lex.now.kind == TOKEN_END) lex_expected(&p->lex, "']'");
+    open += p->lex.now.kind == '[' ? 1 : p->lex.now.kind == ']' ? -1 : 0;
+    if (!open) return;
+  }
+}
+
 static void array_suffix(parser *p, chain *c) {
   op one = {.kind = OP_ARRAY, .length = CT_NOSIZE};
   while (parse_word(p) && parse_word(p) <= WORD_STATIC) lex_next(&p->lex); /* [static const 3] */
   if (parse_accept(p, '?')) {
     one.is_vla = true;
+  } else if (is_variable(p, c)) {
+    skip_length(p);
   } else if (p->lex.now.kind != ']') {
     int64_t length = parse_constant(p).value;
     if (length < 0)
@@ -277,6 +228,7 @@ static void function_suffix(parser *p, chain *c) {
   op one = {.kind = OP_FUNCTION};
   uint32_t capacity = 0;
   parse_enter(p);
+  p->in_parameters++;
   while (p->lex.now.kind != ')') {
     if (parse_accept(p, TOKEN_DOTS)) {
       one.variadic = true;
@@ -296,6 +248,7 @@ static void function_suffix(parser *p, chain *c) {
     if (p->lex.now.kind == ')') lex_expected(&p->lex, "a parameter");
   }
   parse_expect(p, ')');
+  p->in_parameters--;
   p->depth--;
   push_op(p, c, &one);
 }
@@ -314,7 +267,7 @@ static unsigned pointer_quals(parser *p, declarator *d) {
   unsigned quals = 0;
   for (enum word word; (word = parse_word(p)) && word != WORD_ASM;) {
     if (word == WORD_ATTRIBUTE) {
-      parse_attributes(p, &d->packed, &d->align);
+      parse_attributes(p, &d->attr);
       continue;
     }
     if (word > WORD_NOTHING) break;
@@ -334,6 +287,8 @@ static void declarator_chain(parser *p, chain *c, declarator *d) {
     if (count == OPS_MAX) lex_fail(&p->lex, PG_RANGE, "more than %d levels in a type", OPS_MAX);
     pointers[count++] = (op){.kind = OP_POINTER, .quals = pointer_quals(p, d)};
   }
+  if (p->lex.now.kind == '&')
+    lex_fail(&p->lex, PG_UNSUPPORTED, "references (&) are not supported: take a pointer");
   if (parse_accept(p, '(')) {
     opened =
         parse_starts_type(p) && parse_word(p) != WORD_ATTRIBUTE && parse_word(p) != WORD_NOTHING;
@@ -369,23 +324,15 @@ static ctype *apply(parser *p, ctype *type, const op *one) {
   return parse_need(p, ct_function(p->table, type, one->params, one->count, one->variadic));
 }
 
-static void asm_label(parser *p, declarator *d) {
-  lex_next(&p->lex);
-  parse_expect(p, '(');
-  if (p->lex.now.kind != TOKEN_STRING) lex_expected(&p->lex, "a name in quotes");
-  d->label = parse_need(p, (void *)ct_string(p->table, p->lex.now.text, p->lex.now.length));
-  lex_next(&p->lex);
-  parse_expect(p, ')');
-}
-
 void parse_declarator(parser *p, const specifiers *s, declarator *out) {
   chain c = {.count = 0};
   *out = (declarator){.type = s->type};
   declarator_chain(p, &c, out);
+  parse_attributes(p, &out->attr);
+  if (parse_word(p) == WORD_ASM) out->label = parse_label(p);
+  parse_attributes(p, &out->attr);
+  out->type = parse_with_mode(p, s->type, out->attr.mode ? out->attr.mode : s->attr.mode);
   for (int i = c.count; i-- > 0;) out->type = apply(p, out->type, &c.ops[i]);
-  parse_attributes(p, &out->packed, &out->align);
-  if (parse_word(p) == WORD_ASM) asm_label(p, out);
-  parse_attributes(p, &out->packed, &out->align);
 }
 
 ctype *parse_type_name(parser *p) {
@@ -413,11 +360,12 @@ static void constant_declaration(parser *p, const declarator *d) {
 
 /* typedef int t __attribute__((aligned(8))): the same type, elsewhere in a struct. */
 static ctype *aligned_type(parser *p, const specifiers *s, const declarator *d) {
-  uint32_t align = d->align > s->align ? d->align : s->align;
+  uint32_t align = d->attr.align > s->attr.align ? d->attr.align : s->attr.align;
   return align ? parse_need(p, ct_aligned(p->table, d->type, align)) : d->type;
 }
 
-static void declare_one(parser *p, const specifiers *s) {
+/* True where a function's body may follow. */
+static bool declare_one(parser *p, const specifiers *s) {
   declarator d;
   parse_declarator(p, s, &d);
   if (!d.name) lex_expected(&p->lex, "a name");
@@ -429,17 +377,21 @@ static void declare_one(parser *p, const specifiers *s) {
     ct_symbol *symbol = parse_need(p, ct_declare(p->table, d.name, CT_OBJECT, d.type));
     symbol->label = d.label;
   }
+  return s->storage != STORE_TYPEDEF && d.type->kind == CT_FUNC;
 }
 
 static void declaration(parser *p) {
   specifiers s;
-  if (parse_accept(p, ';')) return;
+  if (parse_accept(p, ';') || parse_assertion(p)) return;
   parse_specifiers(p, &s);
   if (p->lex.now.kind != ';') {
-    do declare_one(p, &s);
+    bool is_function;
+    do is_function = declare_one(p, &s);
     while (parse_accept(p, ','));
-    if (p->lex.now.kind == '{')
-      lex_fail(&p->lex, PG_SYNTAX, "a function's body; only declarations");
+    if (is_function && p->lex.now.kind == '{') { /* inline, in a header: nothing to a caller */
+      lex_skip_body(&p->lex);
+      return;
+    }
   }
   if (p->lex.now.kind != TOKEN_END) parse_expect(p, ';'); /* LuaJIT lets the last one go without */
 }

@@ -30,24 +30,29 @@ typedef struct parser {
   lexer lex;
   ct_table *table;
   const ct_argument *args;
-  int arg_count, arg_used, depth;
+  int arg_count, arg_used, depth, in_parameters;
   bool declares; /* in ffi.cdef, where a tag may come before its body */
 } parser;
+
+/* What attributes ask for. */
+typedef struct attributes {
+  bool packed;
+  uint32_t align; /* 0: nothing */
+  int mode;       /* CTID_SCHAR, CTID_DOUBLE, ...: a number of that width; 0: nothing */
+} attributes;
 
 /* What stands beside the type in front of a declarator. */
 typedef struct specifiers {
   ctype *type;
   enum { STORE_NONE, STORE_TYPEDEF, STORE_EXTERN, STORE_STATIC } storage;
-  bool packed;
-  uint32_t align; /* demanded by an attribute; 0: nothing */
+  attributes attr;
   unsigned quals;
 } specifiers;
 
 typedef struct declarator {
   ctype *type;
   const char *name, *label; /* NULL: none */
-  uint32_t align;
-  bool packed;
+  attributes attr;
 } declarator;
 
 typedef struct constant {
@@ -78,6 +83,7 @@ enum word {
   WORD_ALIGNAS,
   WORD_ASM,
   WORD_SIZED,
+  WORD_LDOUBLE,
   WORD_REFUSED
 };
 
@@ -93,8 +99,11 @@ void parse_expect(parser *p, int kind);
 void parse_enter(parser *p);                  /* bounds recursion; with p->depth-- on the way out */
 const ct_argument *parse_argument(parser *p); /* the next `$` */
 bool parse_starts_type(parser *p);
-void parse_attributes(parser *p, bool *packed, uint32_t *align);
-const char *parse_name(parser *p); /* NULL when now is none */
+void parse_attributes(parser *p, attributes *a);
+ctype *parse_with_mode(parser *p, ctype *type, int mode);
+const char *parse_label(parser *p); /* now is __asm__ */
+bool parse_assertion(parser *p);    /* _Static_assert(...); or false */
+const char *parse_name(parser *p);  /* NULL when now is none */
 
 void parse_specifiers(parser *p, specifiers *out);
 void parse_declarator(parser *p, const specifiers *s, declarator *out);

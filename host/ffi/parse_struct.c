@@ -76,15 +76,17 @@ static void one_member(parser *p, body *b, const specifiers *s) {
   else if (!field.name)
     lex_expected(&p->lex, "a member's name");
   check_member(p, &field);
-  parse_attributes(p, &d.packed, &d.align);
+  parse_attributes(p, &d.attr);
   check_last(p, b);
-  add_field(p, b, &field, d.align > s->align ? d.align : s->align, d.packed || s->packed);
+  uint32_t align = d.attr.align > s->attr.align ? d.attr.align : s->attr.align;
+  add_field(p, b, &field, align, d.attr.packed || s->attr.packed);
 }
 
 static void constant_member(parser *p, const specifiers *s);
 
 static void members(parser *p, body *b) {
   specifiers s;
+  if (parse_assertion(p)) return;
   parse_specifiers(p, &s);
   if (s.storage == STORE_STATIC) {
     constant_member(p, &s);
@@ -96,7 +98,7 @@ static void members(parser *p, body *b) {
     if (s.type->kind == CT_STRUCT && !s.type->name) {
       check_last(p, b);
       check_member(p, &field);
-      add_field(p, b, &field, s.align, s.packed);
+      add_field(p, b, &field, s.attr.align, s.attr.packed);
     }
   } else {
     do one_member(p, b, &s);
@@ -117,19 +119,22 @@ static void constant_member(parser *p, const specifiers *s) {
   parse_expect(p, ';');
 }
 
-static void struct_body(parser *p, ctype *type, bool packed, uint32_t align) {
+static void struct_body(parser *p, ctype *type, attributes *attr) {
   body b = {0};
   parse_enter(p);
   lex_next(&p->lex);
   while (p->lex.now.kind != '}') members(p, &b);
   uint32_t pack = p->lex.pack;
   lex_next(&p->lex);
-  parse_attributes(p, &packed, &align);
+  parse_attributes(p, attr);
   if (type->size != CT_NOSIZE) lex_fail(&p->lex, PG_SYNTAX, "the struct is defined in itself");
   type->fields = b.fields;
   type->count = b.count;
-  ct_layout how = {
-      .packed = packed, .align = align, .pack = pack, .aligns = b.aligns, .packs = b.packs};
+  ct_layout how = {.packed = attr->packed,
+                   .align = attr->align,
+                   .pack = pack,
+                   .aligns = b.aligns,
+                   .packs = b.packs};
   if (!ct_lay_out(type, &how)) {
     type->count = 0;
     type->size = CT_NOSIZE;
@@ -156,10 +161,9 @@ static void enum_body(parser *p, ctype *type) {
   lex_next(&p->lex);
   while (p->lex.now.kind != '}') {
     ct_field field = {.name = parse_name(p)};
-    bool packed;
-    uint32_t align;
+    attributes ignored;
     if (!field.name) lex_expected(&p->lex, "the name of a constant");
-    parse_attributes(p, &packed, &align);
+    parse_attributes(p, &ignored);
     if (parse_accept(p, '=')) value = parse_constant(p).value;
     field.value = value;
     check_range(p, &field, &negative, &wide);
@@ -196,10 +200,10 @@ static ctype *tag_type(parser *p, ct_kind kind, bool is_union, const char *name)
 }
 
 ctype *parse_tagged(parser *p) {
-  bool is_enum = lex_is(&p->lex, "enum"), is_union = lex_is(&p->lex, "union"), packed = false;
-  uint32_t align = 0;
+  bool is_enum = lex_is(&p->lex, "enum"), is_union = lex_is(&p->lex, "union");
+  attributes attr = {0};
   lex_next(&p->lex);
-  parse_attributes(p, &packed, &align);
+  parse_attributes(p, &attr);
   const char *name = NULL;
   if (p->lex.now.kind == '$') {
     const ct_argument *arg = parse_argument(p);
@@ -222,6 +226,6 @@ ctype *parse_tagged(parser *p) {
   if (is_enum)
     enum_body(p, type);
   else
-    struct_body(p, type, packed, align);
+    struct_body(p, type, &attr);
   return type;
 }

@@ -160,8 +160,25 @@
         char d;                                                                                   \
       })
 
+/* Widths in gcc's words; LuaJIT takes `word` for an int. */
+#define MODES(X)                                                     \
+  X(                                                                 \
+      modes, typedef int t_word __attribute__((__mode__(__word__))); \
+      typedef unsigned t_pointer __attribute__((mode(pointer)));     \
+      typedef float t_double __attribute__((mode(DF)));              \
+      typedef long t_qi __attribute__((mode(QI))); struct modes {    \
+        char a;                                                      \
+        t_word b;                                                    \
+        t_qi c;                                                      \
+        t_double d;                                                  \
+        short e __attribute__((mode(SI)));                           \
+        t_pointer f;                                                 \
+        char g[(t_pointer)-1 > 0 ? 3 : 5];                           \
+      })
+
 #define DEFINE(name, ...) __VA_ARGS__;
 STRUCTS(DEFINE)
+MODES(DEFINE)
 ALIGNED(DEFINE)
 
 static const struct {
@@ -169,7 +186,7 @@ static const struct {
   size_t size, align;
 } SIZES[] = {
 #define ROW(name, ...) {#name, #__VA_ARGS__ ";", sizeof(struct name), _Alignof(struct name)},
-    STRUCTS(ROW) ALIGNED(ROW)};
+    STRUCTS(ROW) ALIGNED(ROW) MODES(ROW)};
 
 static ct_table *declared(void) {
   ct_table *table = ct_table_new();
@@ -216,7 +233,8 @@ static void members_lie_where_the_compiler_puts_them(void **state) {
       PLACE(longs, d),         PLACE(longs, e),         PLACE(bits2, c),     PLACE(bits5, c),
       PLACE(in_int, b),        PLACE(in_int, c),        PLACE(in_struct, b), PLACE(in_struct, c),
       PLACE(in_struct, d),     PLACE(in_struct, e),     PLACE(in_array, b),  PLACE(in_array, c),
-      PLACE(in_array, d)};
+      PLACE(in_array, d),      PLACE(modes, b),         PLACE(modes, c),     PLACE(modes, d),
+      PLACE(modes, e),         PLACE(modes, f),         PLACE(modes, g)};
   ct_table *table = declared();
   for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
     size_t offset = 0;
@@ -303,7 +321,16 @@ static void errors_have_a_place(void **state) {
   check_error("#define X 1", PG_SYNTAX, "run the preprocessor first");
   check_error("extern \"C\" { int f(void); }", PG_SYNTAX, "C++");
   check_error("_Complex double z;", PG_UNSUPPORTED, "'_Complex' is not supported");
-  check_error("int f(void) { return 1; }", PG_SYNTAX, "a function's body");
+  check_error("int f(void) { return 1; }", PG_OK, "");
+  check_error("int f(void) { return \"}\"[0];", PG_SYNTAX, "a function's body that does not end");
+  check_error("typedef int f(void) { return 1; }", PG_SYNTAX, "expected ';', got '{'");
+  check_error("int f(int &r);", PG_UNSUPPORTED, "references (&) are not supported: take a pointer");
+  check_error("int a __attribute__((mode(V4SI)));", PG_UNSUPPORTED, "the mode 'V4SI'");
+  check_error("int a __attribute__((mode(DF)));", PG_SYNTAX, "a mode of another kind of type");
+  check_error("int f(int n, int (*v)[n]);", PG_SYNTAX, "expected a constant, got 'n'");
+  check_error("int f(int n, int v[n][3], int w[*], int x[static n * (n + 1)]);", PG_OK, "");
+  check_error("_Static_assert(sizeof(int) == 4, \"int\"); struct s { _Static_assert(1, \"\"); };",
+              PG_OK, "");
 }
 
 static char *repeated(const char *piece, size_t count) {
@@ -317,9 +344,9 @@ static char *repeated(const char *piece, size_t count) {
 
 static void depth_is_bounded(void **state) {
   (void)state;
-  static const char *const pieces[] = {"int (",      "int *(*(",         "struct {",
-                                       "int a[(",    "int f(int (",      "-",
-                                       "int a[1 ? ", "int a[sizeof(int["};
+  static const char *const pieces[] = {"int (",      "int *(*(",          "struct {",
+                                       "int a[(",    "int f(int (",       "-",
+                                       "int a[1 ? ", "int a[sizeof(int[", "int f(void) {{"};
   for (size_t i = 0; i < sizeof pieces / sizeof *pieces; i++) {
     char *text = repeated(pieces[i], 20000);
     pg_error error;

@@ -48,14 +48,33 @@ local PARTS = { "cannot convert '.-' to '.-'", "wrong number of arguments for fu
   "file too short", "lib%w+%.so: cannot open shared object file", "Is a directory",
   "t_missing" }
 
+-- What the two say in words of their own.
+local WORDS = {
+  { luajit = "value expected", perigee = "got no value", both = "a value is missing" },
+  { luajit = "declaration specifier expected near '(.-)'", perigee = "implicit type '(.-)'",
+    both = "no type: %s" },
+  { luajit = "declaration specifier expected near '<eof>'", perigee = "the text ends",
+    both = "ends too soon" },
+  { luajit = "'<identifier>' expected near 'float'", perigee = "'float' after another type",
+    both = "two types" },
+}
+
+-- A message that neither list knows is shown whole, and so is a difference.
+local function reason(message)
+  local part = message
+  for _, pattern in ipairs(PARTS) do
+    part = message:match(pattern) or part
+  end
+  for _, words in ipairs(WORDS) do
+    local found = message:match(rawget(_G, "jit") and words.luajit or words.perigee)
+    part = found and words.both:format(found) or part
+  end
+  return part
+end
+
 local function fails(name, f, ...)
   local ok, why = pcall(f, ...)
-  local message = type(why) == "table" and why.message or tostring(why)
-  local part = ok and "no error" or "error"
-  for _, pattern in ipairs(PARTS) do
-    if not ok and message:find(pattern) then part = message:match(pattern) end
-  end
-  show(name, part)
+  show(name, ok and "no error" or reason(type(why) == "table" and why.message or tostring(why)))
 end
 
 -- ---- types: names, sizes, layout -------------------------------------------------------------
@@ -143,6 +162,17 @@ show("some", ints(ffi.new("int[4]", 1, 2), 4))
 show("table", ints(ffi.new("int[4]", { 1, 2, 3 }), 4))
 show("table from 0", ints(ffi.new("int[4]", { [0] = 7, 8 }), 4))
 show("table of one", ints(ffi.new("int[4]", { 6 }), 4))
+ffi.cdef "struct t_open { short n; int v[?]; }; struct t_text { int n; char v[?]; };"
+for i, values in ipairs { { 5, { 1, 2, 3 } }, { n = 5, v = { 1, 2, 3 } },
+  { [0] = 5, { 1, 2, 3 } } } do
+  local open = ffi.new("struct t_open", 3, values)
+  show("open struct " .. i, open.n, open.v[0], open.v[1], open.v[2])
+end
+show("open struct", ints(ffi.new("struct t_open", 3, 5, { 1, 2, 3 }).v, 3))
+show("open struct, text", ffi.string(ffi.new("struct t_text", 4, { 5, "abc" }).v),
+  ffi.string(ffi.new("struct t_text", 2, 5, "abc").v, 2))
+fails("open struct, a number", ffi.new, "struct t_open", 3, { 5, 7 })
+fails("open struct, text for ints", ffi.new, "struct t_open", 3, { 5, "abc" })
 show("vla new", ints(ffi.new("int[?]", 3, { 4, 5, 6 }), 3), ffi.sizeof(ffi.new("int[?]", 3)))
 show("string in an array", ffi.string(ffi.new("char[8]", "abc")), ffi.new("char[3]", "abcdef")[2])
 show("struct values", ffi.new("point", 1, 2).y, ffi.new("point", 1).y)
@@ -464,26 +494,82 @@ show("istype", ffi.istype("int", ffi.new "int"), ffi.istype("int", ffi.new "unsi
 
 -- ---- declarations ----------------------------------------------------------------------------
 
-local function declares(name, source)
+local function refused(name, source)
   fails(name, ffi.cdef, source)
 end
-declares("empty", "")
-declares("unfinished", "int f(")
-declares("no type", "nosuch x;")
-declares("redefined", "struct point { int z; };")
-declares("two types", "int float x;")
-declares("array of nothing", "void a[3];")
-declares("negative array", "int a[-1];")
+refused("unfinished", "int f(")
+refused("no type", "nosuch x;")
+refused("redefined", "struct point { int z; };")
+refused("two types", "int float x;")
+refused("array of nothing", "void a[3];")
+refused("negative array", "int a[-1];")
+
+-- The types that a declaration makes: how they are spelled, their sizes and alignments.
+local function declares(name, source, ...)
+  ffi.cdef(source)
+  for i = 1, select("#", ...) do
+    local made = select(i, ...)
+    show(name, ffi.typeof(made), ffi.sizeof(made), ffi.alignof(made))
+  end
+end
+declares("empty", "", "int")
 declares("attributes",
-  "__attribute__((visibility(\"default\"))) int t_attr(void) __attribute__((noreturn, cold));")
+  [[__attribute__((visibility("default"))) int t_attr(int)
+  __asm__("abs") __attribute__((nothrow, cold));]])
+show("attributes", ffi.typeof(C.t_attr), C.t_attr(-3))
 declares("extension",
-  "__extension__ typedef struct { __const char *__restrict a; __signed__ char b; } t_ext;")
-declares("inline", "extern int t_inline(int a, int b); ; ;")
-declares("old names", "unsigned t_a(unsigned short int, long long unsigned int, char unsigned);")
-declares("function pointers", "void (*t_signal(int sig, void (*func)(int)))(int);")
+  "__extension__ typedef struct { __const char *__restrict a; __signed__ char b; } t_ext;",
+  "t_ext", "t_ext *")
+show("extension", ffi.offsetof("t_ext", "b"), ffi.new("t_ext", "text", 200).b,
+  ffi.typeof(ffi.new("t_ext").a))
+declares("inline", [[extern inline int t_inline(int a) __asm__("" "a" /* both */ "bs"); ; ;]])
+show("inline", C.t_inline(-4))
+declares("old names", [[char unsigned t_old(char unsigned) __asm__("t_u8");
+  typedef long long unsigned int t_llu;]], "t_llu", "unsigned short int", "long double",
+  "signed long int long")
+show("old names", lib.t_old(300), lib.t_old(-1))
+declares("function pointers",
+  [[void (*t_signal(int sig, void (*func)(int)))(int) __asm__("signal");]])
+show("function pointers", ffi.typeof(C.t_signal), C.t_signal(10, nil))
 declares("struct in a struct",
-  "struct t_out { struct t_in { int v; } in; enum { T_ONE = 1, T_TWO } e; };")
-show("struct in a struct", ffi.sizeof "struct t_in", C.T_TWO, ffi.sizeof "struct t_out")
+  "struct t_out { struct t_in { int v; } in; enum { T_ONE = 1, T_TWO } e; };",
+  "struct t_in", "struct t_out")
+show("struct in a struct", C.T_TWO, ffi.offsetof("struct t_out", "e"))
+declares("bodies", [[
+  static __inline__ int t_body(int v) {
+    char c = '}'; /* } */
+    double d = 1.5e3; // '
+    { return "}\"}"[v] + c; }
+  }
+  typedef short t_after;
+  extern inline int abs(int v) { return v; } ]], "t_after")
+show("bodies", C.abs(-5))
+declares("modes", [[
+  typedef unsigned int t_uqi __attribute__((mode(QI))), *t_pu;
+  typedef int t_di __attribute__((__mode__(__DI__)));
+  typedef int __attribute__((mode(HI))) t_hi;
+  typedef const int t_ci __attribute__((mode(DI))); ]], "t_uqi", "t_pu", "t_di", "t_hi", "t_ci")
+show("modes", tonumber(ffi.new("t_uqi", 257)), tonumber(ffi.new("t_hi", 65535)),
+  ffi.new("t_di", 2 ^ 40))
+declares("lines", "#line 12 \"a.h\"\ntypedef int t_l1;\n# 3 \"b.h\" 2 3\ntypedef t_l1 t_l2[3];",
+  "t_l1", "t_l2")
+declares("alignments", [[
+  typedef struct t_s t_ss __attribute__((aligned(16)));
+  struct t_s { int a; };
+  typedef const short t_cs __attribute__((aligned(8)));
+  typedef int t_low __attribute__((aligned(2)));
+  struct t_al { char c; t_cs s; t_ss a, b; char d; t_low e; }; ]],
+  "t_ss", "struct t_s", "t_ss[2]", "t_cs", "t_low", "struct t_al")
+for _, name in ipairs { "s", "a", "b", "d", "e" } do
+  show("alignments", ffi.offsetof("struct t_al", name))
+end
+show("alignments", ffi.istype("struct t_s", ffi.new "t_ss"),
+  ffi.istype("t_ss", ffi.new "struct t_s"), ffi.istype("int *", ffi.new "t_low *"))
+fails("aligned const", function() ffi.new("struct t_al").s = 5 end)
+ffi.metatype("struct t_s", { __index = { next = function(self) return self.a + 1 end } })
+show("alignments", ffi.new("t_ss", 4):next(), ffi.new("struct t_al").a:next(),
+  ffi.cast("t_ss *", ffi.new "struct t_s[1]").a)
+show("last", count)
 show("last", count)
 
 function late()
