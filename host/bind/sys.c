@@ -223,6 +223,8 @@ static int sys_lock(lua_State *L) {
   if (!*file) return fail(L, "lock", path);
   if (flock(fileno(*file), LOCK_EX | LOCK_NB)) {
     if (errno != EWOULDBLOCK) return fail(L, "lock", path);
+    fclose(*file); /* whoever waits asks often */
+    *file = NULL;
     lua_pushnil(L);
   }
   return 1;

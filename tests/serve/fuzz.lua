@@ -1,6 +1,6 @@
 -- Random and mutated messages to `perigee serve`: perigee tests/serve/fuzz.lua [SECONDS [SEED]].
--- The server must live, answer every id that it can read with one message a line, and still judge
--- at the end.
+-- The server must live, answer every id that it can read once, with one message a line that names
+-- no line of our own sources, write nothing to standard error, and still judge at the end.
 local core = require "perigee.core"
 local files = require "perigee.files"
 local peer = require "perigee.serve.peer"
@@ -10,6 +10,17 @@ local tools = require "perigee.serve.tools"
 local seconds = tonumber(arg[1]) or 30
 local seed = math.tointeger(tonumber(arg[2])) or os.time()
 math.randomseed(seed)
+
+-- The run itself is a process whose standard error, and so the server's, is a file.
+if arg[3] ~= "inside" then
+  local said = os.tmpname()
+  local _, _, status = os.execute(("'%s' '%s' %s %d inside 2>'%s'"):format(core.binary(), arg[0],
+    seconds, seed, said))
+  local text = files.read(said)
+  os.remove(said)
+  if text ~= "" then print("on standard error: " .. text) end
+  return status == 0 and text == "" and 0 or 1
+end
 
 local ANSWER_S = 60 -- until an id counts as unanswered
 local BATCH = 20
@@ -120,31 +131,40 @@ end
 
 local function start()
   client = { peer = peer.new(core.start("serve", "--device", "sim:check", "--db",
-    folder .. "/db", "--timeout", "5")), open = {}, count = 0 }
+    folder .. "/db", "--timeout", "5")), open = {}, count = 0, may = {} }
 end
 
--- The id that this line must be answered with; nil when there is none, or the null one suffices.
-local function expected(text)
+local function key_of(id)
+  return (type(id) == "string" or math.type(id) == "integer") and protocol.key(id) or "null"
+end
+
+local function more(set, key, by)
+  set[key] = (set[key] or 0) + by
+  if set[key] == 0 then set[key] = nil end
+end
+
+-- Note the answers that this line must have, and those that it may have.
+local function expect(text)
   local decoded = core.json_decode(text)
-  local one = decoded ~= nil and protocol.read(decoded)
-  return one and one.kind == "request" and protocol.key(one.id) or nil
+  local one, reply
+  if decoded ~= nil then one, reply = protocol.read(decoded) end
+  if not one then
+    return more(client.may, key_of(reply and reply.id), 1)
+  end
+  if one.kind == "request" then
+    more(client.open, protocol.key(one.id), 1)
+    client.count = client.count + 1
+  elseif one.method == "notifications/cancelled" then -- what was cancelled need not be answered
+    local key = key_of(one.params.requestId)
+    local open = client.open[key] or 0
+    more(client.open, key, -open)
+    more(client.may, key, open)
+    client.count = client.count - open
+  end
 end
 
 local function send(text)
-  local key = expected(text)
-  local one = core.json_decode(text)
-  if key and not client.open[key] then
-    client.open[key], client.count = core.now(), client.count + 1
-  end
-  -- a cancelled request need not be answered
-  if type(one) == "table" and one.method == "notifications/cancelled"
-    and type(one.params) == "table" then
-    local id = one.params.requestId
-    local cancelled = (type(id) == "string" or math.type(id) == "integer") and protocol.key(id)
-    if cancelled and client.open[cancelled] then
-      client.open[cancelled], client.count = nil, client.count - 1
-    end
-  end
+  expect(text)
   local at = 1
   text = text .. "\n"
   while at <= #text do
@@ -165,10 +185,18 @@ local function take(text)
   if (one.result == nil) == (one.error == nil) then
     return fail("neither result nor error: %s", text:sub(1, 200))
   end
-  if one.error and one.error.code == -32603 then fail("a defect: %s", text:sub(1, 300)) end
+  if one.error and one.error.code == -32603 or text:find "perigee/[%w_/]+%.lua:%d" then
+    fail("a defect: %s", text:sub(1, 300))
+  end
   answers = answers + 1
-  if one.id ~= core.null and client.open[protocol.key(one.id)] then
-    client.open[protocol.key(one.id)], client.count = nil, client.count - 1
+  local key = key_of(one.id)
+  if client.open[key] then
+    more(client.open, key, -1)
+    client.count = client.count - 1
+  elseif client.may[key] then
+    more(client.may, key, -1)
+  else
+    fail("an answer that nothing asked for: %s", text:sub(1, 300))
   end
 end
 

@@ -56,7 +56,7 @@ check "bad usage" "$("${serve[@]}" --limit 0 2>&1; echo "status $?")" "*--limit*
 # What tasks print is no message.
 mkdir -p "$top/tasks"
 sed 's/^return/print("noise") os.execute("echo more noise") return/; s|vector/saxpy|noisy/saxpy|' tasks/vector/saxpy.lua >"$top/tasks/noisy.lua"
-coproc server { PERIGEE_TASKS=$top/tasks "${serve[@]}" 2>"$top/err"; }
+coproc server { PERIGEE_TASKS=$top/tasks "${serve[@]}" --share 2>"$top/err"; }
 pid=$!
 printf '%s\n' "$hello" '{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"list_tasks","arguments":{"text":"noisy"}}}' >&"${server[1]}"
 read -r _ <&"${server[0]}"
@@ -66,6 +66,18 @@ sed 's|noisy/saxpy|noisy/later|' "$top/tasks/noisy.lua" >"$top/tasks/later.lua"
 printf '%s\n' '{"jsonrpc":"2.0","id":3,"method":"tools/call","params":{"name":"list_tasks","arguments":{"text":"noisy"}}}' >&"${server[1]}"
 read -t 20 -r answer <&"${server[0]}"
 check "a task that is written meanwhile is there" "$answer" '{"id":3,*noisy/later*noisy/saxpy*"total":2*'
+
+# A task that shows no source: not on request, and not as an attempt at which it was run.
+sed 's|name = "vector/saxpy"|name = "closed/saxpy", closed = true|' tasks/vector/saxpy.lua >"$top/tasks/closed.lua"
+PERIGEE_TASKS=$top/tasks "$perigee" run closed/saxpy --device sim --db "$top/db" >/dev/null
+told() { # ID TOOL ARGUMENTS: what the tool answers
+  printf '{"jsonrpc":"2.0","id":%s,"method":"tools/call","params":{"name":"%s","arguments":%s}}\n' "$@" >&"${server[1]}"
+  read -t 20 -r answer <&"${server[0]}"
+  echo "$answer"
+}
+check "a closed task shows no source" "$(told 4 describe_task '{"task":"closed/saxpy","reference":"naive"}')" '*does not show the sources*"isError":true*'
+check "but its contract" "$(told 5 describe_task '{"task":"closed/saxpy"}')" '*void saxpy(*'
+check "not as an attempt either" "$(told 6 diff '{"a":1,"b":1}')" '*is no attempt, but the task*"isError":true*'
 check "noise goes to standard error" "$(tr '\n' ' ' <"$top/err")" "*noise*more noise*"
 to=${server[1]}
 exec {to}>&-
@@ -137,6 +149,25 @@ print(*sorted(numbers))
 END
 rm -f "$top"/db*
 check "three servers write one store" "$(python3 "$top/many.py" "${serve[@]}")" "1 2 3 4 5 6 7 8 9"
+
+# Servers take turns on a GPU, here one that the simulator stands for.
+shim=${BUILD:-build}/tests/shim
+make -s BUILD="${BUILD:-build}" "$shim/libcuda.so.1" "$shim/libnvidia-ml.so.1"
+mkdir -p "$top/cache/locks"
+exec {lock}>"$top/cache/locks/cuda-0-all"
+flock -x "$lock"
+coproc server { exec {lock}>&-; env -u CUDA_VISIBLE_DEVICES PERIGEE_CACHE="$top/cache" LD_LIBRARY_PATH="$PWD/$shim" "$perigee" serve --device cuda:0 --db "$top/turn" 2>"$top/err"; }
+pid=$!
+printf '%s\n' "$hello" "$(call right | sed 's/"arguments": {/"_meta": {"progressToken": 1}, &"set": {"n": 1000}, /')" >&"${server[1]}"
+read -t 20 -r _ <&"${server[0]}"
+read -t 20 -r answer <&"${server[0]}"
+check "while another judges on the GPU, a call waits and says so" "$answer" '*"message":"waiting for cuda:0, on which another agent is judged"*'
+exec {lock}>&-
+while read -t 60 -r answer <&"${server[0]}" && [[ $answer == *notifications/progress* ]]; do :; done
+check "then it is judged" "$answer" '*"device":"cuda:0"*"verdict":"passed"*'
+to=${server[1]}
+exec {to}>&-
+wait "$pid"
 
 # A disk that is full. The answer is read before the input ends: that would end the call, too.
 verdict_of() { # COMMAND...: a server; what it answers about $source

@@ -36,6 +36,12 @@ local function session_of(from, number)
   return row and row.name
 end
 
+-- Whether a task shows no source of its implementations; one that is not there any more does not.
+local function is_closed(name)
+  local known, task = pcall(require("perigee.serve.catalogue").task, name)
+  return not known or task.closed or false
+end
+
 --- One attempt with its sources: of this session, for what others wrote is not theirs to read who
 -- are to write something of their own; of any session with --share.
 -- @raise "not_found"
@@ -51,7 +57,7 @@ function tools.attempt(number, request)
       "history lists those of this one; perigee serve --share shows all")
   end
   local whole = from:record(number)
-  if whole.kind ~= "check" and not request.options.share then
+  if whole.kind ~= "check" and (not request.options.share or is_closed(whole.task)) then
     core.error("not_found", ("%d is no attempt, but the task's implementation %s"):format(number,
       whole.impl), "describe_task shows its source, where the task allows that")
   end
