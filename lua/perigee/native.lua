@@ -63,7 +63,7 @@ end
 --- File and line of the script: the nearest caller that holds the text, else the nearest.
 local function script_place(text)
   local nearest
-  for level = 4, 32 do -- of whoever called native.open
+  for level = 3, 32 do -- from whoever called native.open
     local frame = debug.getinfo(level, "Sl")
     if not frame then break end
     local path = frame.source:match "^@(.*)"

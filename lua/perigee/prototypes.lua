@@ -40,10 +40,10 @@ local TYPES = { typedef = true, struct = true, union = true, enum = true }
 
 --- A declaration at the top, up to its semicolon: kept when it is of a type alone.
 local function type_declaration(text)
-  local first = text:match "^%s*([%a_]+)"
+  local first, plain = text:match "^%s*([%a_]+)", text:gsub("__attribute__%s*%b()", "")
   if not TYPES[first] or text:find "=" and not text:find "^%s*%a*%s*enum" then return nil end
-  if first ~= "typedef" and not text:find "^%s*%a+%s*[%w_]*%s*%b{}[^%w]*$"
-    and not text:find "^%s*%a+%s+[%w_]+%s*$" then
+  if first ~= "typedef" and not plain:find "^%s*%a+%s*[%w_]*%s*%b{}[^%w]*$"
+    and not plain:find "^%s*%a+%s+[%w_]+%s*$" then
     return nil -- a variable or a prototype
   end
   return text .. ";"

@@ -1,4 +1,4 @@
-/* The C API through the installed library: each test prints `ok - NAME`. Argument: saxpy.cu.
+/* The C API through the installed library: each test prints `ok - NAME`. Arguments: saxpy.cu, the version.
  * Misuse must give an error that names the function and the argument, never a crash. */
 #include <math.h>
 #include <stdio.h>
@@ -128,7 +128,6 @@ static void test_device(void) {
           fails(pg_parameter(device, NULL, 0, &kind, &bytes, error), "invalid",
                 "pg_parameter: kernel is NULL"));
   pg_close(device); /* with what is left in it */
-  pg_close(NULL);
 }
 
 /* Modules that are unloaded take their kernels with them, and only those. */
@@ -264,7 +263,53 @@ static void test_calls(pg_host *host) {
       !pg_host_text(host, "return select('#', many())", NULL, &result, error) &&
           !strcmp(result, "16"));
   pg_text_free(result);
-  say("no call", pg_call_count(NULL) == 0 && pg_call_text(NULL, 0, NULL, NULL) > 0);
+}
+
+/* Nothing given: an error that names the function, or what stands for nothing. */
+#define REFUSES(function, ...) \
+  say(#function " refuses NULL", fails(function(__VA_ARGS__), "invalid", #function ": "))
+
+static void test_nothing(void) {
+  pg_device *device = NULL;
+  REFUSES(pg_open, "sim", NULL, error);
+  REFUSES(pg_describe, NULL, NULL, error);
+  REFUSES(pg_alloc, NULL, 1, NULL, error);
+  REFUSES(pg_free, NULL, 0, error);
+  REFUSES(pg_upload, NULL, 0, NULL, 1, error);
+  REFUSES(pg_download, NULL, NULL, 0, 1, error);
+  REFUSES(pg_clear, NULL, 0, 0, 1, error);
+  REFUSES(pg_load, NULL, NULL, NULL, NULL, error);
+  REFUSES(pg_find_kernel, NULL, NULL, NULL, NULL, error);
+  REFUSES(pg_parameter_count, NULL, NULL, NULL, error);
+  REFUSES(pg_sync, NULL, error);
+  REFUSES(pg_measure, NULL, NULL, NULL, 0, NULL, error);
+  REFUSES(pg_fill_uniform, NULL, 0, 0, 0, 1, error);
+  REFUSES(pg_fill_normal, NULL, 0, 0, 0, 1, error);
+  REFUSES(pg_fill_integer, NULL, 0, 0, 0, 1, error);
+  REFUSES(pg_differ, NULL, NULL, 0, 0, NULL, error);
+  REFUSES(pg_judge, NULL, NULL, NULL, 0, NULL, error);
+  REFUSES(pg_host_open, NULL, error);
+  REFUSES(pg_host_file, NULL, NULL, NULL, 0, NULL, error);
+  REFUSES(pg_host_text, NULL, NULL, NULL, NULL, error);
+  REFUSES(pg_host_primitive, NULL, NULL, NULL, NULL, error);
+  say("nobody wants to know", pg_open("sum", &device, NULL) > 0 && pg_sync(NULL, NULL) > 0 &&
+                                  pg_judge("x", "y", NULL, 0, NULL, NULL) > 0 && !device);
+  say("no array", !pg_array_data(NULL) && !pg_array_count(NULL) && !pg_array_bytes(NULL) &&
+                      !*pg_array_dtype(NULL) && isnan(pg_array_get(NULL, 0)) &&
+                      pg_array_set(NULL, 0, 1) > 0);
+  say("no error", !*pg_error_code(NULL) && !*pg_error_message(NULL) && !*pg_error_hint(NULL) &&
+                      !*pg_error_where(NULL));
+  say("no call", !pg_call_count(NULL) && pg_call_number(NULL, 0, NULL) > 0 &&
+                     pg_call_integer(NULL, 0, NULL) > 0 && pg_call_text(NULL, 0, NULL, NULL) > 0 &&
+                     pg_call_array(NULL, 0, NULL) > 0 && pg_call_give_number(NULL, 1) > 0 &&
+                     pg_call_give_integer(NULL, 1) > 0 && pg_call_give_text(NULL, "x", 1) > 0 &&
+                     pg_call_fail(NULL, NULL) > 0);
+  pg_array_drop(NULL);
+  pg_unload(NULL, NULL);
+  pg_text_free(NULL);
+  pg_error_free(NULL);
+  pg_host_close(NULL);
+  pg_close(NULL);
 }
 
 static int placed(const char *where) {
@@ -311,8 +356,10 @@ static void test_host(void) {
 
 int main(int argc, char **argv) {
   error = pg_error_new();
+  if (argc > 2) say("the version", !strcmp(pg_version(), argv[2]));
   test_arrays();
   test_elements();
+  test_nothing();
   test_device();
   test_unload();
   test_compile();

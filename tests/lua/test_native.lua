@@ -99,9 +99,13 @@ function TestNative.test_an_error_has_the_line_of_the_script()
 end
 
 function TestNative.test_a_made_source_is_placed_at_the_call()
-  local ok, e = pcall(pg.native, { source = "int t_" .. "made(void) { return " .. "gone; }" })
+  local here = debug.getinfo(1, "l").currentline
+  local ok, e = pcall(function()
+    local lib = pg.native { source = "int t_" .. "made(void) { return " .. "gone; }" }
+    return lib
+  end)
   lu.assertFalse(ok)
-  lu.assertStrMatches(e.where, ".*test_native.lua:%d+: C source:1")
+  lu.assertStrMatches(e.where, ".*test_native.lua:" .. here + 2 .. ": C source:1")
 end
 
 function TestNative.test_a_file_is_named_in_its_errors()
@@ -274,13 +278,17 @@ function TestNative.test_prototypes_leave_out_what_is_not_offered()
     int global = 3, list[] = { 1, 2 };
     const char* text = "int quoted(void) { }";
     struct pair { int a; struct { int b; } in; };
+    struct __attribute__((packed)) tight { char c; int i; };
+    struct wide { char c; } __attribute__((aligned(16)));
     static inline int small(int x) { return x; }
     extern inline unsigned long big(struct pair p)
     { if (p.a) { return 1; } return '}'; }
     int declared(int);
   ]], "own.c")
   lu.assertEquals((table.concat(text):gsub("%s+", " ")),
-    " struct pair { int a; struct { int b; } in; }; unsigned long big(struct pair p) ;")
+    " struct pair { int a; struct { int b; } in; };"
+    .. " struct __attribute__((packed)) tight { char c; int i; };"
+    .. " struct wide { char c; } __attribute__((aligned(16))); unsigned long big(struct pair p) ;")
 end
 
 local status = lu.LuaUnit.run()

@@ -88,6 +88,8 @@ check "nor far from it" \
   "$(PERIGEE_HOME=$prefix/share/perigee LUA_CPATH="$top/alone/?.so" run lua5.4 check.lua)" \
   "*the command 'perigee'*is not beside $top/alone/perigee.so nor in ../bin*set PERIGEE_BIN*status 1"
 
+functions=$(grep -o '\bpg_[a-z_]*(' "$prefix/include/perigee_cdef.h" | tr -d '(' | sort -u)
+check "api.c calls every function of the header" "$(comm -23 <(echo "$functions") <(grep -o '\bpg_[a-z_]*' embed/api.c | sort -u))" ""
 check "api.c compiles" "$(compile embed/api.c perigee-host)" "status 0"
 saxpy=$prefix/share/perigee/kernels/vector/saxpy.cu
 each() { # NAME COMMAND...: the tests that it prints
@@ -96,7 +98,7 @@ each() { # NAME COMMAND...: the tests that it prints
   while read -r line; do check "$1: ${line#*ok - }" "$line" "ok -*"; done < <(grep -E '^(not )?ok - ' each.log)
   check "$1: all ran" "$(tail -n 5 each.log)" "*done*status 0"
 }
-each api embed/api "$saxpy"
+each api embed/api "$saxpy" "$(pkg-config --modversion perigee)"
 [[ $nvrtc ]] && check "api: with the compiler" "$(grep -c "PTX of an architecture" each.log)" 1
 each jit luajit embed/jit.lua "$prefix/share/perigee/lua/perigee/jit.lua" "$saxpy"
 each "jit.lua in Perigee" "$prefix/bin/perigee" embed/jit.lua "$prefix/share/perigee/lua/perigee/jit.lua" "$saxpy"

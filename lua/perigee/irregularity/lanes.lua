@@ -6,6 +6,7 @@ local core = require "perigee.core"
 local budget = require "perigee.irregularity.budget"
 local progress = require "perigee.progress"
 local seeds = require "perigee.seeds"
+local shell = require "perigee.shell"
 
 local lanes = {}
 
@@ -43,8 +44,6 @@ function lanes.share(plan, count, passes)
   return list
 end
 
-local function quoted(text) return "'" .. text:gsub("'", "'\\''") .. "'" end
-
 -- The command of a lane, which leaves its records in `path`.
 local function command(options, spec, cells, path)
   local words = { core.binary(), core.home .. "/kernels/tsdf/irregularity.lua", "--resume",
@@ -57,7 +56,7 @@ local function command(options, spec, cells, path)
   for _, name in ipairs { "controls", "published", "count" } do
     if options[name] then add("--" .. name) end
   end
-  for i, word in ipairs(words) do words[i] = quoted(word) end
+  for i, word in ipairs(words) do words[i] = shell.quoted(word) end
   return table.concat(words, " ") .. " 2>&1"
 end
 
