@@ -1,5 +1,5 @@
-/* The C API through the installed library: each test prints `ok - NAME`. Arguments: saxpy.cu, the version.
- * Misuse must give an error that names the function and the argument, never a crash. */
+/* The C API through the installed library: each test prints `ok - NAME`. Arguments: saxpy.cu, the
+ * version. Misuse must give an error with the function and the argument, never a crash. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
