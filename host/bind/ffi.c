@@ -163,6 +163,8 @@ static int ffi_offsetof(lua_State *L) {
 
 static bool is_type(const ctype *wanted, const ctype *got) {
   if (ct_same(wanted, got)) return true;
+  if (wanted->kind == got->kind && (wanted->kind == CT_PTR || wanted->kind == CT_ARRAY))
+    return wanted->base->size == got->base->size && ct_same_pointee(wanted->child, got->child);
   if (wanted->kind == CT_STRUCT && got->kind == CT_PTR) return wanted->base == got->child->base;
   return false;
 }

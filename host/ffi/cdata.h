@@ -149,6 +149,8 @@ pg_number ffi_number(const ctype *type, const void *at);
 void ffi_write_number(const ctype *type, void *at, pg_number number);
 bool ffi_lua_number(lua_State *L, pg_ffi *f, int index, pg_number *out);
 int64_t ffi_to_int(double number);
+/* Is what two pointers point to of one type, but for its qualifiers and its sign? */
+bool ct_same_pointee(const ctype *to, const ctype *from);
 /* May a pointer to `from` stand where one to `to` is wanted? */
 bool ct_compatible(const ctype *to, const ctype *from);
 

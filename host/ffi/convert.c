@@ -160,14 +160,21 @@ _Noreturn void ffi_cannot(lua_State *L, pg_ffi *f, const ctype *type, int index,
   ffi_fail(L, PG_INVALID, "cannot convert '%s' to '%s'", got, to);
 }
 
-static bool same_pointee(const ctype *to, const ctype *from) {
+/* Enums are the integers that they are kept in, once that is known. */
+static const ctype *plain(const ctype *type) {
+  return type->kind == CT_ENUM && type->base->child ? type->base->child : type;
+}
+
+bool ct_same_pointee(const ctype *to, const ctype *from) {
+  to = plain(to);
+  from = plain(from);
   if (to->kind != from->kind || to->base->size != from->base->size) return false;
   if (to->kind == CT_FLOAT || to->kind == CT_INT || to->kind == CT_BOOL || to->kind == CT_VOID)
     return true;
   if (to->kind == CT_PTR || to->kind == CT_ARRAY)
-    return to->child->quals == from->child->quals && same_pointee(to->child, from->child);
+    return to->child->quals == from->child->quals && ct_same_pointee(to->child, from->child);
   if (to->kind == CT_STRUCT) return to->base == from->base;
-  return true; /* enums of one size; functions, which LuaJIT does not compare either */
+  return true; /* functions, which LuaJIT does not compare either */
 }
 
 bool ct_compatible(const ctype *to, const ctype *from) {
@@ -178,7 +185,7 @@ bool ct_compatible(const ctype *to, const ctype *from) {
   while (wanted->kind == CT_ARRAY) wanted = wanted->child;
   if ((wanted->quals & element->quals) != element->quals) return false;
   if (to->kind == CT_VOID || from->kind == CT_VOID) return true;
-  return same_pointee(to, from);
+  return ct_same_pointee(to, from);
 }
 
 static bool store_pointer(ctype *type, void *at, const ctype *pointee, void *value,
@@ -197,21 +204,14 @@ static bool store_cdata(ctype *type, void *at, const cdata *cd, const pg_target 
       ffi_write_number(type, at, ffi_number(from, cd->at));
       return true;
     }
-    if (!cast || type->kind != CT_PTR || from->kind == CT_FLOAT) return false;
+    bool is_integer = from->kind == CT_INT || from->kind == CT_ENUM;
+    if (!cast || type->kind != CT_PTR || !is_integer) return false;
     put_pointer(at, (void *)(intptr_t)ffi_number(from, cd->at).i);
     return true;
   }
   if (type->kind == CT_PTR) {
     const ctype *pointee = from->kind == CT_PTR || from->kind == CT_ARRAY ? from->child : from;
     return store_pointer(type, at, pointee, cdata_address(cd), target);
-  }
-  if (type->kind == CT_BOOL && from->kind == CT_PTR) {
-    *(bool *)at = *(void **)cd->at != NULL;
-    return true;
-  }
-  if (cast && type->kind == CT_INT) {
-    ffi_write_number(type, at, (pg_number){.i = (int64_t)(intptr_t)cdata_address(cd)});
-    return true;
   }
   bool aggregate = type->kind == CT_STRUCT || type->kind == CT_ARRAY;
   if (!aggregate || !ct_same(type, from) || type->base->size == CT_NOSIZE) return false;
@@ -314,9 +314,25 @@ static bool store(lua_State *L, pg_ffi *f, ctype *type, void *at, int index,
   }
 }
 
+/* A cast of what may stand for a pointer, but for a struct, to an integer: its address. */
+static bool store_address(lua_State *L, pg_ffi *f, ctype *type, void *at, int index,
+                          const pg_target *target) {
+  const cdata *cd = cdata_test(L, f, index);
+  bool is_name = type->kind == CT_ENUM && lua_type(L, index) == LUA_TSTRING;
+  void *address;
+  if ((type->kind != CT_INT && type->kind != CT_ENUM) || is_name) return false;
+  if (cd && cd->type->kind == CT_STRUCT) return false;
+  ctype *pointer = ffi_need(L, ct_pointer(f->types, ct_get(f->types, CTID_VOID)));
+  if (!store(L, f, pointer, &address, index, target)) return false;
+  ffi_write_number(type, at, (pg_number){.i = (int64_t)(intptr_t)address});
+  return true;
+}
+
 void ffi_store(lua_State *L, pg_ffi *f, ctype *type, void *at, int index, const pg_target *target) {
   index = lua_absindex(L, index);
-  if (!store(L, f, type, at, index, target)) ffi_cannot(L, f, type, index, target);
+  if (store(L, f, type, at, index, target)) return;
+  if (target && target->cast && store_address(L, f, type, at, index, target)) return;
+  ffi_cannot(L, f, type, index, target);
 }
 
 void ffi_store_field(lua_State *L, pg_ffi *f, const ct_field *field, char *at, int index) {

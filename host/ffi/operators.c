@@ -22,17 +22,36 @@ static int metamethod(lua_State *L, pg_ffi *f, const char *event, int results) {
 
 /* ---- integers ---- */
 
-static int64_t power(int64_t base, int64_t exponent) {
+/* The name of a constant, where the other operand is of its enum. */
+static bool constant_of(lua_State *L, pg_ffi *f, int index, int other, pg_number *out) {
+  const cdata *cd = cdata_test(L, f, other);
+  if (lua_type(L, index) != LUA_TSTRING || !cd || cd->type->kind != CT_ENUM) return false;
+  uint64_t raw = 0;
+  ffi_store(L, f, cd->type, &raw, index, NULL);
+  *out = ffi_number(cd->type, &raw);
+  return true;
+}
+
+/* Both operands, when they are numbers. */
+static bool two_numbers(lua_State *L, pg_ffi *f, pg_number *a, pg_number *b) {
+  return (ffi_lua_number(L, f, 1, a) || constant_of(L, f, 1, 2, a)) &&
+         (ffi_lua_number(L, f, 2, b) || constant_of(L, f, 2, 1, b));
+}
+
+static int64_t power(int64_t base, int64_t exponent, bool is_unsigned) {
   uint64_t result = 1, factor = (uint64_t)base;
-  if (exponent < 0) return base == 1 ? 1 : base == -1 ? (exponent & 1 ? -1 : 1) : 0;
-  for (; exponent; exponent >>= 1, factor *= factor)
-    if (exponent & 1) result *= factor;
+  if (exponent < 0 && !is_unsigned) {
+    if (base == 0) return INT64_MAX;
+    return base == 1 ? 1 : base == -1 ? (exponent & 1 ? -1 : 1) : 0;
+  }
+  for (uint64_t left = (uint64_t)exponent; left; left >>= 1, factor *= factor)
+    if (left & 1) result *= factor;
   return (int64_t)result;
 }
 
 /* Cut towards zero, as LuaJIT does; by zero gives what it gives there. */
 static int64_t divide(operation op, int64_t a, int64_t b, bool is_unsigned) {
-  if (b == 0) return op == DIV || op == IDIV ? INT64_MIN : a;
+  if (b == 0) return INT64_MIN;
   if (is_unsigned) {
     uint64_t x = (uint64_t)a, y = (uint64_t)b;
     return (int64_t)(op == MOD ? x % y : x / y);
@@ -46,7 +65,7 @@ static int64_t integer_operation(operation op, int64_t a, int64_t b, bool is_uns
   case ADD: return (int64_t)((uint64_t)a + (uint64_t)b);
   case SUB: return (int64_t)((uint64_t)a - (uint64_t)b);
   case MUL: return (int64_t)((uint64_t)a * (uint64_t)b);
-  case POW: return power(a, b);
+  case POW: return power(a, b, is_unsigned);
   default: return divide(op, a, b, is_unsigned);
   }
 }
@@ -104,7 +123,7 @@ static bool pointer_operation(lua_State *L, pg_ffi *f, operation op) {
 static int arithmetic(lua_State *L, operation op, const char *event) {
   pg_ffi *f = ffi_of(L);
   pg_number a, b;
-  if (ffi_lua_number(L, f, 1, &a) && ffi_lua_number(L, f, 2, &b)) {
+  if (two_numbers(L, f, &a, &b)) {
     bool is_unsigned = a.is_unsigned || b.is_unsigned;
     lua_pushinteger(L, integer_operation(op, whole(a), whole(b), is_unsigned));
     return 1;
@@ -145,21 +164,10 @@ static bool is_comparable(const cdata *cd) {
   return cd && (is_address(cd) || cd->type->kind == CT_FUNC);
 }
 
-/* An enum against the name of a constant. */
-static bool constant_of(lua_State *L, pg_ffi *f, int index, int other, pg_number *out) {
-  const cdata *cd = cdata_test(L, f, other);
-  if (lua_type(L, index) != LUA_TSTRING || !cd || cd->type->kind != CT_ENUM) return false;
-  uint64_t raw = 0;
-  ffi_store(L, f, cd->type, &raw, index, NULL);
-  *out = ffi_number(cd->type, &raw);
-  return true;
-}
-
 /* -1, 0 or 1; false when the two are no numbers. */
 static bool compare_numbers(lua_State *L, pg_ffi *f, int *order) {
   pg_number a, b;
-  if (!ffi_lua_number(L, f, 1, &a) && !constant_of(L, f, 1, 2, &a)) return false;
-  if (!ffi_lua_number(L, f, 2, &b) && !constant_of(L, f, 2, 1, &b)) return false;
+  if (!two_numbers(L, f, &a, &b)) return false;
   int64_t x = whole(a), y = whole(b);
   bool is_unsigned = a.is_unsigned || b.is_unsigned;
   bool less = is_unsigned ? (uint64_t)x < (uint64_t)y : x < y;
@@ -249,7 +257,8 @@ static void push_plain(lua_State *L, const cdata *cd) {
   ct_name(type, reference, name);
   char text[CT_NAME_MAX + 64];
   if (type->kind == CT_ENUM)
-    snprintf(text, sizeof text, "cdata<%s>: %" PRId64, name, ffi_number(type, cd->at).i);
+    snprintf(text, sizeof text, "cdata<%s>: %" PRId64, name,
+             (int64_t)(int32_t)ffi_number(type, cd->at).i);
   else if (type->kind == CT_PTR && !*(void **)cd->at)
     snprintf(text, sizeof text, "cdata<%s>: NULL", name);
   else

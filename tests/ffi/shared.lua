@@ -193,6 +193,14 @@ show("copy of a struct", ffi.new("point", ffi.new("point", 8, 9)).y)
 show("cast to pointer", ffi.cast("int *", 0), ffi.cast("void *", 16))
 show("cast truncates", tonumber(ffi.cast("uint8_t", 511)), tonumber(ffi.cast("int", 3.99)),
   tonumber(ffi.cast("int8_t", 128)))
+show("cast of an address", ffi.cast("int", nil), ffi.cast("intptr_t", ffi.cast("int *", 24)),
+  ffi.cast("color", ffi.cast("int *", 5)), ffi.cast("size_t", "text") ~= 0,
+  ffi.cast("char", ffi.new("int[2]")) ~= nil)
+fails("cast of a struct to an integer", ffi.cast, "int", ffi.new "point")
+fails("cast of a bool to a pointer", ffi.cast, "int *", ffi.new "bool")
+fails("cast of a pointer to a bool", ffi.cast, "bool", ffi.cast("int *", 8))
+fails("pointer for a bool", ffi.new, "bool", ffi.cast("int *", 8))
+fails("cast of no constant", ffi.cast, "color", "PINK")
 show("cast negative", tonumber(ffi.cast("uint32_t", -1)), tonumber(ffi.cast("uint16_t", -2)))
 show("ctype is called", ffi.typeof("point")(5, 6).x, ffi.typeof("int[?]")(4)[3])
 show("enum", ffi.new("color", "GREEN"), ffi.new("color", 6), tonumber(ffi.new("color", "BLUE")))
@@ -279,8 +287,15 @@ show("int arithmetic", seven + 1, seven * 2, seven - 10, -seven, 1 + seven)
 show("int division", seven / ffi.new("int", 2), ffi.new("int", -7) / ffi.new("int", 2),
   ffi.new("int", -7) % ffi.new("int", 3))
 show("power", seven ^ ffi.new("int", 3), ffi.new("int", 2) ^ ffi.new("int", 40))
+local zero = ffi.new "int"
+show("by zero", seven / zero, seven % zero, zero ^ ffi.new("int", -1), seven ^ ffi.new("int", -1),
+  ffi.new("int", -1) ^ ffi.new("int", -3), ffi.new("unsigned", 7) % zero)
 show("int comparison", seven < 8, seven <= 6, seven > 6.5, 6 < seven, seven == ffi.new("int", 7))
 show("int64", i64 + 1, i64 * i64, i64 == ffi.new("int64_t", 7))
+show("enum and a name", ffi.new("color", "RED") + "BLUE", "GREEN" * ffi.new("color", 3),
+  ffi.new("color", "RED") == ffi.new("color", 0), ffi.new("color", "RED") < "BLUE")
+fails("enum and no name", function() return ffi.new("color", 1) + "PINK" end)
+show("enum is printed signed", ffi.new("color", -2))
 show("enum order", ffi.new("color", "RED") < ffi.new("color", "BLUE"), ffi.new("color",
   5) == ffi.new("color", "GREEN"))
 
@@ -491,6 +506,16 @@ show("istype", ffi.istype("int", ffi.new "int"), ffi.istype("int", ffi.new "unsi
   ffi.istype("point", p),
   ffi.istype("struct point", ffi.cast("point *", p)), ffi.istype("vec", p), ffi.istype("int", 5),
   ffi.istype("const point", p), ffi.istype("int [5]", a), ffi.istype("int *", a))
+
+show("istype of pointers", ffi.istype("const char *", ffi.new "unsigned char *"),
+  ffi.istype("int *", ffi.new "color *"), ffi.istype("int *", ffi.new "float *"),
+  ffi.istype("void *", ffi.new "int *"), ffi.istype("const int *", ffi.new "volatile int *"),
+  ffi.istype("point *", ffi.new "vec *"), ffi.istype("int **", ffi.new "const int **"),
+  ffi.istype("int *[2]", ffi.new "int *[2]"), ffi.istype("unsigned [2]", ffi.new "int[2]"),
+  ffi.istype("int [2]", ffi.new "int[3]"), ffi.istype("int *", ffi.new "int[2]"))
+show("enum pointers", ffi.new("int *[1]", ffi.new "color[1]")[0],
+  ffi.new("color *[1]", ffi.new "int[1]")[0], ffi.new("color *[1]", ffi.new "unsigned[1]")[0])
+fails("enum pointer of another size", ffi.new, "color *[1]", ffi.new "int64_t[1]")
 
 -- ---- declarations ----------------------------------------------------------------------------
 

@@ -235,6 +235,13 @@ function TestFfi.test_sizes_are_bounded()
   lu.assertNotNil(error_of(ffi.typeof, "int " .. ("("):rep(1000)).message)
 end
 
+function TestFfi.test_a_pointer_to_an_enum_without_constants_yet()
+  ffi.cdef "enum ffi_later;"
+  lu.assertFalse(ffi.istype("int *", ffi.new "enum ffi_later *"))
+  lu.assertTrue(ffi.istype("enum ffi_later *", ffi.new "enum ffi_later *"))
+  lu.assertEquals(error_of(ffi.new, "enum ffi_later *[1]", ffi.new "int[1]").code, "invalid")
+end
+
 function TestFfi.test_other_values_are_no_cdata()
   local index = getmetatable(ffi.new "int[1]")
   lu.assertEquals(index, "ffi") -- protected
