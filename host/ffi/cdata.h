@@ -122,6 +122,11 @@ static inline bool ct_is_number(const ctype *type) {
          type->kind == CT_ENUM;
 }
 
+/* An array of characters, which may be given as a string. */
+static inline bool ct_is_text(const ctype *type) {
+  return type->kind == CT_ARRAY && type->child->kind == CT_INT && type->child->size == 1;
+}
+
 /* ---- convert.c ---- */
 
 /* Where a conversion happens, for its message: argument of a function, or nothing. */

@@ -152,7 +152,8 @@ static void put_pointer(void *at, const void *value) {
 _Noreturn void ffi_cannot(lua_State *L, pg_ffi *f, const ctype *type, int index,
                           const pg_target *target) {
   char from[CT_NAME_MAX], to[CT_NAME_MAX];
-  const char *got = ffi_type_text(L, f, index, from);
+  bool is_bool = lua_type(L, index) == LUA_TBOOLEAN; /* LuaJIT's name for it, but only here */
+  const char *got = is_bool ? "bool" : ffi_type_text(L, f, index, from);
   ct_name(type, false, to);
   if (target && target->argument)
     ffi_fail(L, PG_INVALID, "bad argument #%d to '%.100s' (cannot convert '%s' to '%s')",
@@ -244,7 +245,7 @@ static bool store_constant(lua_State *L, ctype *type, void *at, int index) {
 /* Text as a const char *, or any other const of one byte, or void. */
 static bool store_string(lua_State *L, pg_ffi *f, ctype *type, void *at, int index, bool cast) {
   if (type->kind == CT_ENUM) return store_constant(L, type, at, index);
-  if (type->kind == CT_ARRAY && type->child->kind == CT_INT && type->child->size == 1) {
+  if (ct_is_text(type)) {
     ffi_store_text(L, f, type, at, type->size, index);
     return true;
   }

@@ -60,8 +60,9 @@ static void array_table(lua_State *L, pg_ffi *f, ctype *type, char *at, size_t s
 
 static void array_values(lua_State *L, pg_ffi *f, ctype *type, char *at, size_t size, int first,
                          int count) {
-  size_t used = 0;
-  for (int i = 0; i < count; i++, used += type->child->base->size)
+  size_t used = 0, step = type->child->base->size;
+  if (size != CT_NOSIZE && (size_t)count * step > size) too_many(L, type);
+  for (int i = 0; i < count; i++, used += step)
     store_element(L, f, type, at, size, used, first + i);
   finish_array(type, at, size, used);
 }
@@ -156,15 +157,11 @@ void ffi_store_table(lua_State *L, pg_ffi *f, ctype *type, char *at, size_t size
 
 /* ---- ffi.new ---- */
 
-static bool is_text(lua_State *L, const ctype *type, int index) {
-  return lua_type(L, index) == LUA_TSTRING && type->kind == CT_ARRAY &&
-         type->child->kind == CT_INT && type->child->size == 1;
-}
-
 /* Is the one value given the whole, and not its first element? */
 static bool is_whole(lua_State *L, pg_ffi *f, const ctype *type, int index) {
   if (type->kind != CT_ARRAY && type->kind != CT_STRUCT) return true;
-  if (lua_istable(L, index) || is_text(L, type, index)) return true;
+  if (lua_istable(L, index)) return true;
+  if (lua_type(L, index) == LUA_TSTRING && type->kind == CT_ARRAY) return true;
   const cdata *cd = cdata_test(L, f, index);
   return cd && ct_same(cd->type, type);
 }
@@ -173,7 +170,7 @@ static void whole(lua_State *L, pg_ffi *f, ctype *type, char *at, size_t size, i
   const cdata *cd = cdata_test(L, f, index);
   if (lua_istable(L, index) && (type->kind == CT_ARRAY || type->kind == CT_STRUCT)) {
     ffi_store_table(L, f, type, at, size, index);
-  } else if (is_text(L, type, index)) {
+  } else if (lua_type(L, index) == LUA_TSTRING && ct_is_text(type)) {
     ffi_store_text(L, f, type, at, size, index);
   } else if (cd && (type->kind == CT_ARRAY || type->kind == CT_STRUCT)) {
     size_t known = cd->size == CT_NOSIZE ? cd->type->base->size : cd->size;

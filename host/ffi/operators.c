@@ -89,8 +89,7 @@ static _Noreturn void bad_operands(lua_State *L, pg_ffi *f, const char *what, co
 static bool pointer_difference(lua_State *L, const cdata *a, const cdata *b) {
   size_t step = a->type->child->base->size;
   if (step == CT_NOSIZE || step == 0) return false;
-  if (b->type->child->base->size != step || b->type->child->kind != a->type->child->kind)
-    return false;
+  if (!ct_same_pointee(a->type->child, b->type->child)) return false;
   uintptr_t bytes = (uintptr_t)cdata_address(a) - (uintptr_t)cdata_address(b);
   lua_pushinteger(L, (int64_t)bytes / (int64_t)step);
   return true;
@@ -175,12 +174,14 @@ static bool compare_numbers(lua_State *L, pg_ffi *f, int *order) {
   return true;
 }
 
+static const ctype *pointee(const cdata *cd) {
+  return cd->type->kind == CT_FUNC ? cd->type : cd->type->child;
+}
+
 static bool compare_pointers(lua_State *L, pg_ffi *f, bool ordered, int *order) {
   const cdata *a = cdata_test(L, f, 1), *b = cdata_test(L, f, 2);
   if (!is_comparable(a) || !is_comparable(b)) return false;
-  if (ordered && !ct_compatible(a->type->child, b->type->child) &&
-      !ct_compatible(b->type->child, a->type->child))
-    return false;
+  if (ordered && !ct_same_pointee(pointee(a), pointee(b))) return false;
   uintptr_t x = (uintptr_t)cdata_address(a), y = (uintptr_t)cdata_address(b);
   *order = x < y ? -1 : x > y;
   return true;

@@ -232,6 +232,10 @@ local null = ffi.cast("int *", 0)
 show("arithmetic on NULL", null - 7 == ffi.cast("int *", -28), (null + 3) - null, null - (null + 3),
   ffi.cast("int *", -8) + 2 == null, ffi.cast("point *", -4) < ffi.cast("point *", 4))
 show("pointer comparison", q == q + 0, q < q + 1, q + 1 <= q, q > q + 1, a == q)
+show("qualifiers are not compared", ffi.cast("const int *", q) <= q,
+  ffi.cast("volatile int *", q) < q, ffi.cast("color *", q + 1) - ffi.cast("const unsigned *", q))
+fails("order with void *", function() return q < ffi.cast("void *", q) end)
+fails("difference of other types", function() return q - ffi.cast("float *", q) end)
 show("types", p, a, q, a + 1, nested.at, nested.at[0], nested.name)
 local bits = ffi.new("struct bits", 5, 17, -9, 3)
 bits.a = 9
