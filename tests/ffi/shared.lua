@@ -599,7 +599,6 @@ ffi.metatype("struct t_s", { __index = { next = function(self) return self.a + 1
 show("alignments", ffi.new("t_ss", 4):next(), ffi.new("struct t_al").a:next(),
   ffi.cast("t_ss *", ffi.new "struct t_s[1]").a)
 show("last", count)
-show("last", count)
 
 function late()
   show("finalizer at the end", oldest ~= nil, ffi.new("point", 5, 6).y, C.fabs(-1.5),
