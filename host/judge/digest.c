@@ -90,7 +90,7 @@ pg_code pg_digest_need(pg_digest *g, pg_device *device, size_t count, pg_error *
   pg_code code = g->device ? PG_OK : load(g, device, error);
   if (code || !g->module || count <= g->count) return code;
   pg_ptr more = 0; /* the old ones stay where there is no room */
-  code = device->ops->alloc(device, (count + 1) * sizeof(uint64_t), &more, error);
+  code = device->ops->alloc(device, (count + 2) * sizeof(uint64_t), &more, error);
   if (code) return code;
   device->ops->free(device, g->slots, NULL);
   g->slots = more;
@@ -151,10 +151,13 @@ pg_code pg_digest_read(pg_digest *g, uint64_t *to, size_t count, size_t *kept, p
 
 pg_code pg_digest_of(pg_digest *g, pg_ptr from, size_t bytes, uint64_t *out, pg_stream *stream,
                      pg_error *error) {
-  pg_code code = pg_digest_clear(g, stream, error);
-  if (!code) code = pg_digest_add(g, 0, 0, from, bytes, stream, error);
-  if (!code) code = pg_digest_read(g, out, 1, NULL, stream, error);
-  return code;
+  const pg_device_ops *ops = g->device->ops;
+  size_t slot = g->count + 1;
+  pg_ptr at = g->slots + 8 * slot;
+  pg_code code = ops->fill(g->device, at, 0, 4, 2, stream, error);
+  if (!code) code = pg_digest_add(g, slot, 0, from, bytes, stream, error);
+  if (!code) code = ops->download(g->device, out, at, sizeof *out, stream, error);
+  return code ? code : ops->stream_sync(g->device, stream, error);
 }
 
 void pg_digest_free(pg_digest *g) {

@@ -11,7 +11,7 @@ typedef struct pg_digest {
   pg_device *device; /* NULL until it is first needed; borrowed */
   pg_module *module;
   pg_kernel *sum, *keep;
-  pg_ptr slots; /* digests, and behind them the number of the slot that was kept */
+  pg_ptr slots; /* digests; the number of the slot that was kept; a slot for one digest alone */
   size_t count; /* of slots; 0: this device runs no such kernels */
   uint64_t key[2];
 } pg_digest;
@@ -34,7 +34,7 @@ pg_code pg_digest_keep(pg_digest *digest, size_t slot, uint64_t right, pg_ptr to
  * stream. */
 pg_code pg_digest_read(pg_digest *digest, uint64_t *to, size_t count, size_t *kept,
                        pg_stream *stream, pg_error *error);
-/* One digest, alone: clears the slots. Waits for the stream. */
+/* One digest, alone: leaves the slots as they are. Waits for the stream. */
 pg_code pg_digest_of(pg_digest *digest, pg_ptr from, size_t bytes, uint64_t *out, pg_stream *stream,
                      pg_error *error);
 void pg_digest_free(pg_digest *digest); /* safe on a zeroed struct */

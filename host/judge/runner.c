@@ -196,11 +196,6 @@ static pg_code op_buffers(pg_runner *r, const json_t *request, json_t *reply, pg
                          r->shared_bytes, error);
 }
 
-static pg_code op_renew(pg_runner *r, const json_t *request, json_t *reply, pg_error *error) {
-  (void)reply;
-  return pg_buffers_renew(&r->buffers, request, r->shared, r->shared_bytes, error);
-}
-
 /* Where the buffers are: what host code needs besides the request. */
 static json_t *whereabouts(const pg_runner *r) {
   json_t *sets = json_array();
@@ -398,7 +393,6 @@ static const struct {
     {"buffers", op_buffers, true, false}, {"run", op_run, true, true},
     {"read", op_read, true, true},        {"time", pg_runner_time, true, true},
     {"export", op_export, true, true},    {"prepare", op_prepare, true, true},
-    {"renew", op_renew, true, true},
 };
 
 static pg_code dispatch(pg_runner *r, const json_t *request, json_t *reply, pg_error *error) {
@@ -423,7 +417,7 @@ static pg_code dispatch(pg_runner *r, const json_t *request, json_t *reply, pg_e
   }
   pg_fail(error, PG_NOT_FOUND, "a runner has no request \"%.60s\"", op);
   return pg_hint(error,
-                 "the requests are open, load, buffers, renew, prepare, run, export, read, time");
+                 "the requests are open, load, buffers, prepare, run, export, read, time");
 }
 
 /* What the device found, verdicts and others; nothing when it finds nothing. */

@@ -90,16 +90,28 @@ static pg_code unpin(pg_runner *r, pg_error *error) {
   return code;
 }
 
-/* The plan on the same set, so that the cache holds what it touches; where the set's inputs must
- * not be seen yet, on another, and then the inputs are read by a copy. */
+/* The plan on the same set, so that the cache holds what it touches, or on another. */
 static pg_code warm(pg_timing *t, size_t i, pg_error *error) {
-  pg_runner *r = t->runner;
   const int *set = t->before ? &t->before[i] : &t->sets[i];
   pg_code code = reset(t, set, error);
-  if (!code) code = pg_plan_enqueue(&t->plan, &r->buffers, *set, error);
-  if (!code && *set != t->sets[i] && r->scratch_bytes)
-    code = pg_buffers_touch(&r->buffers, t->sets[i], r->scratch, r->scratch_bytes, error);
+  if (!code) code = pg_plan_enqueue(&t->plan, &t->runner->buffers, *set, error);
   return code;
+}
+
+/* Inputs that no launch may have seen, nor any that ran on others beside them: they come when
+ * nothing of the plan runs any more before the start. The copy may wait, so there is a lead. */
+static pg_code bring(pg_timing *t, size_t i, pg_error *error) {
+  pg_runner *r = t->runner;
+  if (!t->fresh || !t->counts || t->fresh_at != (int64_t)i) return PG_OK;
+  pg_code code = pg_buffers_renew(&r->buffers, t->fresh, r->shared, r->shared_bytes, error);
+  return code || t->method == PG_COLD ? code : lead(r, error);
+}
+
+/* Another set's plan was the warm-up: what this one's reads is in the cache by a copy. */
+static pg_code touch(const pg_timing *t, size_t i, pg_error *error) {
+  pg_runner *r = t->runner;
+  if (!t->before || t->before[i] == t->sets[i] || !r->scratch_bytes) return PG_OK;
+  return pg_buffers_touch(&r->buffers, t->sets[i], r->scratch, r->scratch_bytes, error);
 }
 
 /* cold: reset, unpin where asked (which waits, so what keeps the device busy comes after it),
@@ -108,6 +120,8 @@ static pg_code prepare(pg_timing *t, size_t i, const int *sets, pg_error *error)
   pg_runner *r = t->runner;
   pg_code code = t->unpin ? PG_OK : lead(r, error);
   if (!code && t->method == PG_HOT) code = warm(t, i, error);
+  if (!code) code = bring(t, i, error);
+  if (!code) code = touch(t, i, error);
   if (!code) code = reset(t, sets, error);
   if (!code && t->unpin) code = unpin(r, error);
   if (!code && t->unpin) code = lead(r, error);

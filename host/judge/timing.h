@@ -31,6 +31,8 @@ typedef struct pg_timing {
   bool *known; /* by set: `right` is the digest of what is to be written there; NULL: none is */
   uint64_t *right;
   int64_t keep, keep_in; /* a sample whose outputs are copied, -1: none; the set that gets them */
+  const json_t *fresh;   /* the request's "renew"; NULL: nothing comes */
+  int64_t fresh_at;      /* the sample that it comes right before */
   int64_t host_bound;
 } pg_timing;
 

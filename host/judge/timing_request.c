@@ -105,6 +105,19 @@ static pg_code parse_results(const json_t *request, pg_timing *t, pg_error *erro
   return code;
 }
 
+/* "renew": contents of a version, and the sample that they come right before. A graph is launched
+ * before it is timed, so nothing is new to it. */
+static pg_code parse_fresh(const json_t *request, pg_timing *t, pg_error *error) {
+  t->fresh = json_object_get(request, "renew");
+  if (!t->fresh) return PG_OK;
+  if (t->method == PG_GRAPH || !json_is_object(t->fresh))
+    return pg_fail(error, PG_INVALID, "\"renew\": expected an object, and no graph");
+  pg_code code =
+      pg_req_integer(t->fresh, "sample", 0, (int64_t)t->samples - 1, &t->fresh_at, error);
+  if (code) pg_where(error, "renew");
+  return code;
+}
+
 static pg_code parse_sets(const json_t *request, pg_timing *t, pg_error *error) {
   const json_t *list = NULL;
   size_t most = t->batch * PG_EVENT_PAIRS;
@@ -139,6 +152,7 @@ pg_code pg_timing_parse(pg_timing *t, const json_t *request, pg_error *error) {
   if (!code) code = pg_opt_bool(request, "guards", &t->guards, error);
   if (!code) code = parse_before(request, t, error);
   if (!code) code = parse_results(request, t, error);
+  if (!code) code = parse_fresh(request, t, error);
   if (!code) code = pg_runner_seed(request, &t->seed, error);
   if (!code) code = pg_plan_parse(&t->plan, request, r->device, r->module, &r->buffers, error);
   t->poison = (uint32_t)poison;

@@ -173,7 +173,8 @@ end
 -- @tparam integer sets
 -- @tparam[opt] table others the same lists for further versions of the case: set s starts from
 --   version s modulo their number
--- @tparam[opt] table fresh the same list for one more version, whose contents `renew` brings
+-- @tparam[opt] table fresh the same list for one more version, whose contents come with a request
+--   for time
 -- @treturn boolean true; or nil and a failure
 function Runner:setup(list, sets, others, fresh)
   local places, bytes = lay_out(list, others or {}, fresh)
@@ -222,22 +223,18 @@ function Runner:prepare(what)
   return { library = reply.library, version = reply.version, note = reply.note }
 end
 
---- Bring the contents of a version that setup left open.
--- @tparam integer version its number, from 0
--- @tparam table list its buffers
--- @treturn boolean true; or nil and a failure
-function Runner:renew(version, list)
+-- The contents of a version that setup left open, put where the runner takes them from: what a
+-- request for time says of it. `how`: {sample = number, version = number, list = its buffers}.
+local function renewal(self, how)
   local items = core.json_array {}
-  for i, buffer in ipairs(list) do
+  for i, buffer in ipairs(how.list) do
     local at = self.places[i] and self.places[i].fresh
     if at and buffer.bytes > 0 then
       self.worker:view(buffer.dtype, buffer.shape, at):copy_from(buffer.array)
       items[#items + 1] = { index = i - 1, at = at }
     end
   end
-  local reply, failure = self:request({ op = "renew", version = version, buffers = items }, MOVE_S)
-  if not reply then return nil, failure end
-  return true
+  return { sample = how.sample, version = how.version, buffers = items }
 end
 
 -- Writes outside a buffer or to an input, seen after the run.
@@ -345,7 +342,8 @@ end
 --   inputs are compared by a later request, unpin = what stays in L2 is given up before every cold
 --   sample, not only before the first, before = hot: sets of the untimed plan, one a sample,
 --   right = digests by set, keep = number of a sample, keep_in = the set that gets what it wrote,
---   or what the first wrote that differs from `right`}
+--   or what the first wrote that differs from `right`, renew = {sample, version, list = buffers}:
+--   inputs that come right before a sample, of a version that setup left open; numbers from 0}
 -- @treturn table {us = {...}, health = {...}, late = numbers of samples that were not accepted,
 --   inverted = graphs that took no longer for more launches, host_bound = samples that the host was
 --   late for whatever was done, clock_mhz = {before, after} or nil, differ = numbers of samples
@@ -357,7 +355,7 @@ function Runner:time(how)
     poison = how.poison, warmup = how.warmup or 0, batch = how.batch or 1, samples = how.samples,
     guards = how.guards, unpin = how.unpin, right = how.right,
     before = how.before and core.json_array(how.before),
-    keep = how.keep, keep_in = how.keep_in,
+    keep = how.keep, keep_in = how.keep_in, renew = how.renew and renewal(self, how.renew),
   }, self:deadline(how.steps) + TIME_S)
   if not reply then return nil, failure end
   failure = damage(reply)

@@ -15,9 +15,11 @@ local timed = {}
 
 local Session = {} -- what is added to it
 
+local LEVELLED_US = 0.5 -- no start differs by more for no reason
+
 -- The samples of an arm as if a kernel started in its process as it does in the other's: the same
 -- kernel starts up to 0.3 us later in one process than in another, as a kernel shows that does
--- nothing. A difference that chance explains is none.
+-- nothing. A difference that chance explains is none, and one that is larger than that is no gift.
 local function levelled(arm, base)
   if #(arm.starts or {}) < 2 or #(base.starts or {}) < 2 then return arm.samples end
   local a, b = core.summarize(arm.starts), core.summarize(base.starts)
@@ -25,6 +27,7 @@ local function levelled(arm, base)
   if math.abs(later) <= (a.relative_half * a.median + b.relative_half * b.median) / 2 then
     return arm.samples
   end
+  later = math.max(-LEVELLED_US, math.min(later, LEVELLED_US))
   local list = {}
   for i, us in ipairs(arm.samples) do list[i] = math.max(us - later, us / 2) end
   return list

@@ -10,8 +10,12 @@ local wrote = require "perigee.wrote"
 
 local unseen = {}
 
-local SHARE, MORE_US = 0.25, 2 -- over what four samples of five stay below
-local TRIES = 4 -- all must be too slow: chance is not that often
+-- Over the median on inputs that it has seen, of which it may keep the answers to some versions and
+-- be slow for the others: so it is the median.
+local SHARE, MORE_US = 0.10, 1
+-- Over the median on the same inputs again: other inputs may take longer, but not the first time.
+local AGAIN_SHARE, AGAIN_US = 0.03, 0.5
+local TRIES = 6 -- all must be too slow: chance is not that often
 -- Samples on other inputs before it: like those of a slice, so that nothing tells it from them.
 local BEFORE_LEAST, BEFORE_MOST, BEFORE_S = 4, 300, 0.05
 
@@ -19,13 +23,15 @@ local function random_version(arm)
   return math.random(0, #versions.of(arm.case) - 1)
 end
 
--- The sets of samples on seen inputs, and of the last one, with the unseen among them.
-local function choose(arm, method, choose_sets)
+-- How many samples go before: as many as fit, up to a random number.
+local function draw_count(arm)
   local fit = math.floor(BEFORE_S / arm.per_sample)
-  local before = math.random(BEFORE_LEAST, math.max(2 * BEFORE_LEAST, math.min(BEFORE_MOST, fit)))
-  local sets = choose_sets(arm, before + 1, method)
-  sets[#sets - math.random(0, arm.batch - 1)] = arm.fresh_set
-  return sets, before
+  return math.random(BEFORE_LEAST, math.max(2 * BEFORE_LEAST, math.min(BEFORE_MOST, fit)))
+end
+
+-- The unseen inputs take the place of others in a sample.
+local function replace(arm, sets, number)
+  sets[number * arm.batch - math.random(0, arm.batch - 1)] = arm.fresh_set
 end
 
 -- In a hot sample the same plan runs before: not on inputs that are to stay unseen.
@@ -35,37 +41,84 @@ local function untimed_before(arm, sets)
   return list
 end
 
--- The time of the sample that had inputs for the first time, and the median of those before it; nil
--- when it was late, or the clock low.
-local function times(arm, reply, before, timing)
-  local late = reply.late or {}
-  if late[#late] == before or #reply.us < 2 or timing.is_slow(arm, reply) then return nil end
-  return reply.us[#reply.us], core.summarize(table.move(reply.us, 1, #reply.us - 1, 1, {})).median
+-- A graph is made of the sets that it has, and its first launch is no sample.
+local function method_of(arm)
+  return arm.method == "graph" and "batch" or arm.method
+end
+
+-- The request for `count` samples of these sets, its reply, and times by the number of the sample,
+-- from 1; nil and a failure, or nil when the clock was low.
+local function ask(arm, timing, count, sets, renew)
+  local method = method_of(arm)
+  local asked = { method = method, sets = sets, samples = count, warmup = BEFORE_LEAST,
+    guards = true, before = method == "hot" and untimed_before(arm, sets) or nil, renew = renew }
+  local reply, failure = timing.ask(arm, asked)
+  if not reply then return nil, failure end
+  failure = wrote.check(arm, arm.fresh_set, asked.poison, arm.fresh)
+  if failure then return nil, failure end
+  if timing.is_slow(arm, reply) then return nil end
+  local late, us, next_one = {}, {}, 0
+  for _, number in ipairs(reply.late or {}) do late[number + 1] = true end
+  for number = 1, count do
+    if not late[number] then
+      next_one = next_one + 1
+      us[number] = reply.us[next_one]
+    end
+  end
+  return us
+end
+
+local function median(list)
+  return #list > 1 and core.summarize(list).median or nil
 end
 
 -- What others take: as all samples did, or those just before where the device has become slower.
 local function usual_of(arm, before_us)
   if arm.method == "graph" then return before_us end
-  return math.max(arm.summary.p80, before_us)
+  return math.max(arm.summary.median, before_us)
 end
 
--- One try. Returns the time and what it may be, or nil and a failure, if it is one.
-local function try(arm, fresh, timing)
-  local done, failure = arm.runner:renew(arm.fresh_set, fresh.list)
-  if not done then return nil, failure end
-  -- A graph is made of the sets that it has, and its first launch is no sample.
-  local method = arm.method == "graph" and "batch" or arm.method
-  local sets, before = choose(arm, method, timing.choose_sets)
-  local asked = { method = method, sets = sets, samples = before + 1, warmup = BEFORE_LEAST,
-    guards = true, before = method == "hot" and untimed_before(arm, sets) or nil }
-  local reply
-  reply, failure = timing.ask(arm, asked)
-  if not reply then return nil, failure end
-  failure = wrote.check(arm, arm.fresh_set, asked.poison, fresh)
-  if failure then return nil, failure end
-  local us, before_us = times(arm, reply, before, timing)
-  local usual = us and usual_of(arm, before_us)
-  return us, us and usual + (SHARE * usual + MORE_US) / arm.batch
+-- The time of a sample that had inputs for the first time, and what others take; or nil and a
+-- failure, if it is one. The inputs come right before it: else a launch on others might look.
+local function first_time(arm, timing)
+  local before = draw_count(arm)
+  local sets = timing.choose_sets(arm, before + 1, method_of(arm))
+  replace(arm, sets, before + 1)
+  local us, failure = ask(arm, timing, before + 1, sets,
+    { sample = before, version = arm.fresh_set, list = arm.fresh.list })
+  if not us or not us[before + 1] then return nil, failure end
+  local others = {}
+  for number = 1, before do others[#others + 1] = us[number] end
+  local usual = median(others)
+  return usual and us[before + 1], usual and usual_of(arm, usual)
+end
+
+-- What the same inputs take now, every other sample; nil where that is not known, and a failure.
+local function again(arm, timing)
+  local count = 2 * draw_count(arm)
+  local sets, list = timing.choose_sets(arm, count, method_of(arm)), {}
+  for number = 2, count, 2 do replace(arm, sets, number) end
+  local us, failure = ask(arm, timing, count, sets)
+  if not us then return nil, failure end
+  for number = 2, count, 2 do list[#list + 1] = us[number] end
+  return median(list)
+end
+
+local function most(arm, us, share, more_us)
+  return us + (share * us + more_us) / arm.batch
+end
+
+-- One try. Returns the time, nil where it says nothing, whether it shows that answers were kept,
+-- and a failure, if there is one.
+local function try(arm, timing)
+  local us, usual = first_time(arm, timing)
+  if not us then return nil, false, usual end
+  if us <= most(arm, usual, AGAIN_SHARE, AGAIN_US) then return us, false end
+  local seen, failure = again(arm, timing)
+  if failure then return nil, false, failure end
+  arm.again_us = seen
+  return us, us > most(arm, usual, SHARE, MORE_US)
+    or seen ~= nil and us > most(arm, seen, AGAIN_SHARE, AGAIN_US)
 end
 
 local function cheat(arm, us)
@@ -86,10 +139,11 @@ function unseen.judge(arm, timing)
       arm.unseen_why = why or "no memory for more inputs"
       return nil
     end
-    local us, most = try(arm, fresh, timing)
-    if not us and most then return most end
+    arm.fresh = fresh
+    local us, kept, failure = try(arm, timing)
+    if failure then return failure end
     if us then arm.unseen_us = math.min(arm.unseen_us or math.huge, us) end
-    if us and us <= most then return nil end
+    if us and not kept then return nil end
   end
   if arm.unseen_us then return cheat(arm, arm.unseen_us) end
   arm.unseen_why = "the host was late for each sample, or the clock low"

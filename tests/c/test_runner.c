@@ -247,6 +247,34 @@ static void sets_take_turns_at_the_versions_of_the_contents(void **state) {
   good(r);
 }
 
+/* A version that is left open holds zeros until its contents come, which is right before a sample:
+ * the one before has not seen them. */
+static void contents_come_right_before_a_sample(void **state) {
+  static const char timed[] = "'op':'time','method':'cold','sets':[1,1],'plan':[{'copy':[1,0]}]";
+  bench *b = *state;
+  float *shared = (float *)b->shared;
+  shared[16] = 3;
+  shared[24] = 4;
+  good(ask(b, "{'op':'buffers','sets':3,'buffers':["
+              "{'name':'x','bytes':32,'role':'input','at':[0,null]},"
+              "{'name':'y','bytes':32,'role':'output','judged':true}]}"));
+  for (int at = 64; at <= 96; at += 32) {
+    good(ask(b,
+             "{%s,'keep':0,'keep_in':2,"
+             "'renew':{'sample':1,'version':1,'buffers':[{'index':0,'at':%d}]}}",
+             timed, at));
+    for (int set = 1; set <= 2; set++)
+      good(ask(b, "{'op':'read','set':%d,'buffers':[{'index':1,'at':%d}]}", set, 1024 * set));
+    assert_true(shared[256] == shared[at / 4]);
+    assert_true(shared[512] == (at == 64 ? 0 : 3)); /* what came the last time */
+  }
+  bad(ask(b, "{%s,'renew':{'sample':2,'version':1,'buffers':[]}}", timed), "invalid",
+      "from 0 to 1");
+  bad(ask(b, "{%s,'renew':{'sample':0,'version':2,'buffers':[{'index':0,'at':0}]}}", timed),
+      "invalid", "x has no contents of version 2");
+  bad(ask(b, "{%s,'renew':1}", timed), "invalid", "expected an object");
+}
+
 static void empty_buffers_are_buffers(void **state) {
   bench *b = *state;
   good(ask(
@@ -608,6 +636,7 @@ int main(void) {
       cmocka_unit_test_setup_teardown(every_run_starts_from_the_initial_state_and_poisoned_outputs,
                                       setup, teardown),
       cmocka_unit_test_setup_teardown(sets_are_independent, setup, teardown),
+      cmocka_unit_test_setup_teardown(contents_come_right_before_a_sample, setup, teardown),
       cmocka_unit_test_setup_teardown(sets_take_turns_at_the_versions_of_the_contents, setup,
                                       teardown),
       cmocka_unit_test_setup_teardown(empty_buffers_are_buffers, setup, teardown),
