@@ -48,6 +48,7 @@ bool pg_attend_binds(void) {
 static bool settle(const attendance *a, pid_t parent, int in, int out) {
   sigprocmask(SIG_SETMASK, &a->usual, NULL);
   signal(SIGPIPE, SIG_DFL);
+  signal(SIGXFSZ, SIG_DFL);
   return prctl(PR_SET_PDEATHSIG, SIGKILL) == 0 && getppid() == parent && dup2(in, 0) >= 0 &&
          dup2(out, 1) >= 0;
 }

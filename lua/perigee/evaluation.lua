@@ -13,24 +13,20 @@ local MEMORY_SHARE = 0.75 -- of what is available: for all lanes together
 local AGENT_SHARE = 0.9 -- of a lane's, for the agent and what it has started
 local SAMPLE_S = 86400 -- of a lane; the budgets of a sample are its own
 
--- Paths that an agent neither reads nor changes, and those below --writes that it does not change.
-local function closed(options, lanes)
-  local db, hidden, kept = core.realpath(options.db) or options.db, {}, {}
-  for i, suffix in ipairs { "", "-wal", "-shm", "-journal" } do hidden[i] = db .. suffix end
-  for i, one in ipairs(lanes) do kept[i] = core.realpath(one.folder) end
-  for _, path in ipairs { files.cache "" or "", core.home } do
-    kept[#kept + 1] = core.realpath((path:gsub("(.)/+$", "%1")))
-  end
-  return core.json_array(kept), core.json_array(hidden)
+-- Folders in which Perigee itself lies, and the user's tasks.
+local function folders()
+  local list = { core.home, core.binary(), files.cache "" }
+  for path in (os.getenv "PERIGEE_TASKS" or ""):gmatch "[^:]+" do list[#list + 1] = path end
+  return list
 end
 
-local function writes_of(options)
-  local list = core.json_array {}
-  for _, path in ipairs(options.writes) do
-    list[#list + 1] = core.realpath(path)
-      or core.error("not_found", ("--writes: there is no '%s'"):format(path), "make it first")
-  end
-  return list
+-- Paths below those that an agent may change that it may not, and those that it does not even read.
+local function closed(options, lanes)
+  local db, hidden, kept = core.realpath(options.db) or options.db, {}, core.json_array {}
+  for i, suffix in ipairs { "", "-wal", "-shm", "-journal" } do hidden[i] = db .. suffix end
+  for _, one in ipairs(lanes) do kept[#kept + 1] = core.realpath(one.folder) end
+  for _, path in ipairs(folders()) do kept[#kept + 1] = core.realpath(path) end
+  return kept, hidden
 end
 
 -- A lane for each device; whoever is free takes the next sample.
@@ -46,7 +42,7 @@ local function open_lanes(devices, options, on_message, on_lost)
   local kept, hidden = closed(options, lanes)
   for _, one in ipairs(lanes) do
     one.agent = { folder = files.join(core.realpath(one.own), "agent"), kept = kept,
-      hidden = hidden, writes = writes_of(options), memory = share * AGENT_SHARE }
+      hidden = hidden, writes = options.writes, memory = share * AGENT_SHARE }
   end
   return lanes
 end
@@ -88,8 +84,8 @@ end
 
 --- Work at samples. Their states are added to a list as they end, those that this machine is to
 -- blame for with `unscored`.
--- @tparam table options {db, timeout, trust, against = names, writes = paths that the agent may
---   change}
+-- @tparam table options {db, timeout, trust, against = names, writes = list of paths that the
+--   agent may change}
 -- @tparam table devices names, one a lane
 -- @tparam table states the list; what is in it already counts as done
 -- @tparam table waiting samples, as perigee.eval takes them

@@ -104,8 +104,9 @@ local function base_lines(lines, result)
     for i, at in ipairs(one.fast) do parts[i] = ("%g: %s"):format(at.p, share(at.share)) end
     lines[#lines + 1] = ("  fast_p against %s  %s"):format(one.base, table.concat(parts, "  "))
     if one.geomean_all then
-      lines[#lines + 1] = ("  geometric mean against %s  %s (%d samples, one that failed as %g)")
-        :format(one.base, units.ratio(one.geomean_all), one.samples, result.failed_as)
+      lines[#lines + 1] = ("  geometric mean against %s  %s over all %d samples, those that "
+        .. "failed as %g"):format(one.base, units.ratio(one.geomean_all), one.samples,
+        result.failed_as)
     end
   end
   for _, name in ipairs(result.no_base) do

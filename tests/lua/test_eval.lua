@@ -516,6 +516,9 @@ end
 function TestRuns:test_bad_usage()
   local _, text = run("dies", "--tasks", "vectr/saxpy")
   lu.assertStrContains(text, "no task and no category 'vectr/saxpy'")
+  local _, said, calls, status = run("dies", "--writes", folder .. "/none")
+  lu.assertStrContains(said, "--writes: there is no '" .. folder .. "/none'")
+  lu.assertEquals({ calls, status }, { 0, 2 })
 end
 
 local status = lu.LuaUnit.run()

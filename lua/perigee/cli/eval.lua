@@ -231,10 +231,20 @@ local function say_so(result, total)
   end
 end
 
+-- What an agent may change, as the system names it.
+local function writes_of(given)
+  local list = core.json_array {}
+  for i, path in ipairs(common.names({ given }, "--writes") or {}) do
+    list[i] = core.realpath(path)
+      or core.error("not_found", ("--writes: there is no '%s'"):format(path), "make it first")
+  end
+  return list
+end
+
 --- @treturn integer exit status: 0; 1 when it was interrupted; 3 when this machine lacked something
 function eval.main(options)
   options.against = common.names({ options.against }, "--against") or {}
-  options.writes = common.names({ options.writes }, "--writes") or {}
+  options.writes = writes_of(options.writes)
   check_budgets(options)
   local devices = devices_of(options)
   local simulated = not kinds(devices):find("cuda", 1, true)
