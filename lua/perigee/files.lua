@@ -124,7 +124,10 @@ local held = {} -- by path: other processes sweep the folder once its holder is 
 -- @raise "io", "not_found"
 function files.temporary(within)
   local path, holder = core.temporary_folder(within)
-  if not path then core.error(holder.code, holder.message, "is there room?", holder.where) end
+  if not path then
+    core.error(holder.code, holder.message, holder.code == "io" and "is there room?"
+      or not within and "set TMPDIR to a folder" or nil, holder.where)
+  end
   held[path] = holder
   return path
 end

@@ -4,6 +4,7 @@ local core = require "perigee.core"
 local files = require "perigee.files"
 local shell = require "perigee.shell"
 
+local BINARY = core.realpath((os.getenv "BUILD" or "build") .. "/perigee")
 local folder
 
 TestFiles = {}
@@ -30,7 +31,11 @@ function TestFiles.test_temporary_folders_are_new_and_where_they_are_wanted()
   lu.assertNotEquals(one, two)
   lu.assertEquals(files.dirname(one), folder)
   local _, e = pcall(files.temporary, folder .. "/none")
-  lu.assertEquals(e.code, "not_found")
+  lu.assertEquals({ e.code, e.hint }, { "not_found", nil })
+  local script = folder .. "/script.lua"
+  core.write_file(script, 'require "perigee.files".temporary()')
+  lu.assertStrContains(shell.output(("TMPDIR=/none %s %s"):format(shell.quoted(BINARY),
+    shell.quoted(script))), "set TMPDIR to a folder")
 end
 
 function TestFiles.test_a_folder_is_removed_with_what_is_in_it_but_not_what_links_name()

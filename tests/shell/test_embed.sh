@@ -59,6 +59,7 @@ check "core.c compiles without warnings" "$(compile embed/core.c perigee)" "stat
 needs_nvrtc "and runs" embed/core sim:check "0 wrong; sim time * us*status 0"
 check "and tells an error" "$(run embed/core sum)" "unknown device \"sum\"*did you mean sim*status 1"
 check "such as a missing compiler" "$(PERIGEE_NVRTC=/nowhere run embed/core sim)" "*/nowhere holds no libnvrtc*unset*status 1"
+check "each program in C has 40 lines" "$(wc -l <embed/core.c) $(wc -l <embed/host.c)" "40 40"
 check "host.c compiles without warnings" "$(compile embed/host.c perigee-host)" "status 0"
 check "and runs" "$(run embed/host)" '{"back":6.5,"device":"sim","last":6.5}*status 0'
 printf '#include <perigee.h>\nint main() { return pg_version()[0] == 0; }\n' >embed/plus.cc

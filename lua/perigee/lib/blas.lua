@@ -5,7 +5,8 @@
 --    local c = blas.gemm(a, b)                          -- {m, k} times {k, n}
 --    local g = blas.gemm(a, a, { a_transposed = true }) -- a^T a
 --
--- Every function raises environment when there is no BLAS, invalid for wrong shapes and dtypes.
+-- Every function raises environment when there is no BLAS, invalid for wrong shapes and dtypes, and
+-- for a result that has memory in common with a matrix or vector that is read.
 -- @module perigee.lib.blas
 
 local core = require "perigee.core"

@@ -6,7 +6,8 @@
 --    local y = gsl.map("erf", x)                 -- f64 array with the shape of x
 --
 -- A result that is too small is 0. Raises environment when there is no GSL, not_found for a name
--- that is none of `gsl.names()`, range outside a function's domain and for results too large.
+-- that is none of `gsl.names()`, range outside a function's domain, for results too large, and for
+-- an order (the n of `bessel_Jn`) that is no integer of 32 bits.
 -- @module perigee.lib.gsl
 
 local core = require "perigee.core"
