@@ -75,7 +75,8 @@ end
 function beside.run(list, how, on_row)
   local session <close> = judge.session {
     device = device.spec(how.device or "auto"), budget = how.budget or 0.15,
-    progress = how.progress,
+    progress = how.progress, libraries = true,
+    inputs = 1, -- who is compared here has nothing to hide
   }
   for _, one in ipairs(list) do
     local started, row = core.now(), { task = one.task.name, cell = one.cell, arms = {} }

@@ -16,7 +16,8 @@ end
 -- ---- PyTorch ----
 
 local TORCH = "lua/perigee/lib/torch_arm.lua"
-local EAGER, COMPILING = "perigee.lib.torch", "perigee.lib.torch:compile" -- loaded ahead of need
+-- Loaded ahead of need, and behind the colon what they get.
+local EAGER, COMPILING = "perigee.lib.torch:", "perigee.lib.torch:compile"
 local MODES = {
   { "torch", "eager", "PyTorch", EAGER },
   { "torch-compile", "compile", "PyTorch, torch.compile", COMPILING },
@@ -57,7 +58,9 @@ local NO_GPU = "an expert calls a library on a GPU, which a simulator is not"
 -- A trusted runner for an arm that has none; it may still be opening.
 local function start(session, arm)
   if arm.runner and not arm.runner.dead then return end
-  arm.runner = session.pool:take("trusted", arm.impl.with and arm.impl.with.warm)
+  local warm = arm.impl.with and arm.impl.with.warm
+  if warm and session.libraries then warm = warm .. " libraries" end
+  arm.runner = session.pool:take("trusted", warm)
 end
 
 --- Start what the experts among these arms need, so that drivers open side by side.

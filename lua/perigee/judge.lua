@@ -41,6 +41,7 @@ local SCHEDULE = 1 << 30 -- stream of a case's seed
 -- @tparam table how {device = spec, timeout = seconds, budget = seconds for each arm's timing,
 --   method = how to time instead of the task's own, seed =,
 --   inputs = at most so many versions of a case's inputs, of a task's own implementations,
+--   libraries = true: many tasks follow, so libraries are loaded ahead of need,
 --   trust = see builds.new, lines = count by line on sim:profile, dump = folder for failing cases,
 --   progress = function(text)}
 function judge.session(how)
@@ -49,6 +50,7 @@ function judge.session(how)
     seed = how.seed or seeds.fresh(), repeats = how.seed ~= nil,
     progress = how.progress or function() end,
     method = how.method, lines = how.lines, dump = how.dump, inputs = how.inputs, cases = {},
+    libraries = how.libraries,
   }, Session)
   self.builds = builds.new(compile.DEFAULT_ARCH, self.progress, how)
   self.sim = self.spec:match("^sim") ~= nil

@@ -72,7 +72,7 @@ end
 -- @tparam string name of one that has `warm`, and behind a colon what that gets
 function trusted.warm(name)
   local module, what = name:match "^([^:]*):?(.*)$"
-  require(module).warm(what ~= "" and what or nil)
+  require(module).warm(what)
 end
 
 --- Called by the runner. @tparam string request JSON {name, source, params, buffers, options}

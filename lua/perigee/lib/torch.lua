@@ -25,10 +25,10 @@ local function started()
   return interpreter
 end
 
---- Import PyTorch ahead of need. @tparam[opt] string what "compile": its compiler, too
+--- Import PyTorch ahead of need.
+-- @tparam string what words: "compile" for its compiler, too, "libraries" for those of the GPU
 function torch.warm(what)
-  local module = what == "compile" and "torch._inductor.compile_fx" or "torch"
-  started().run(("try:\n  import %s\nexcept ImportError:\n  pass"):format(module))
+  started().run(("perigee_scope['warm'](%s)"):format(python.literal(what)))
 end
 
 local function answer(room)
