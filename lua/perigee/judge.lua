@@ -382,7 +382,7 @@ local RESULTS = {
   "cases", "checks", "facts", "failure", "failed_at", "digests", "counters", "profile", "wall_us",
   "health", "time", "samples", "speedup", "speedup_ci95", "kernel_names", "export_us",
   "schedule", "audit", "audited", "far", "library", "bits_differ", "chosen", "unseen_us",
-  "unseen_why", "seen",
+  "unseen_why", "again_us", "seen",
 }
 
 local function reset(arm, p, cell)

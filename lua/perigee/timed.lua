@@ -109,7 +109,7 @@ function Session:measure_again(arms)
     local ratio = before and expert.time.median_us / before or 0
     if ratio > FAR then
       self.pool:release(arm.runner)
-      arm.runner, arm.time, arm.unseen_us, arm.unseen_why = nil, nil, nil, nil
+      arm.runner, arm.time, arm.unseen_us, arm.unseen_why, arm.again_us = nil, nil, nil, nil, nil
       arm.failure = self:verify(arm, arm.sets)
       if not arm.failure then self:time { arm } end
       arm.far = { kind = "far_from_expert", severity = "note", text = ("%.1f times as fast as "

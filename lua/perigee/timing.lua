@@ -298,7 +298,7 @@ local function summary_of(arm)
     clock_mhz = arm.clock_mhz, variables_reset = #arm.variables, relative_half = s.relative_half,
     stopped = arm.stopped, inputs = #versions.of(arm.case), outputs_checked = arm.outputs_checked,
     outputs = wrote.how(arm), unseen_us = arm.unseen_us, unseen = arm.unseen_why,
-    start_us = median(arm.starts),
+    again_us = arm.again_us, start_us = median(arm.starts),
   }
 end
 

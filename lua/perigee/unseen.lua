@@ -16,8 +16,9 @@ local SHARE, MORE_US = 0.10, 1
 -- Over the median on the same inputs again: other inputs may take longer, but not the first time.
 local AGAIN_SHARE, AGAIN_US = 0.03, 0.5
 local TRIES = 6 -- all must be too slow: chance is not that often
--- Samples on other inputs before it: like those of a slice, so that nothing tells it from them.
-local BEFORE_LEAST, BEFORE_MOST, BEFORE_S = 4, 300, 0.05
+-- Samples on other inputs before it: like those of a slice, so that nothing tells it from them. Of
+-- what takes long there are few in a slice as well.
+local BEFORE_LEAST, BEFORE_MOST, BEFORE_S, FEW = 4, 300, 0.05, 2
 
 local function random_version(arm)
   return math.random(0, #versions.of(arm.case) - 1)
@@ -26,7 +27,8 @@ end
 -- How many samples go before: as many as fit, up to a random number.
 local function draw_count(arm)
   local fit = math.floor(BEFORE_S / arm.per_sample)
-  return math.random(BEFORE_LEAST, math.max(2 * BEFORE_LEAST, math.min(BEFORE_MOST, fit)))
+  local least = fit < BEFORE_LEAST and FEW or BEFORE_LEAST
+  return math.random(least, math.max(2 * least, math.min(BEFORE_MOST, fit)))
 end
 
 -- The unseen inputs take the place of others in a sample.
@@ -50,8 +52,9 @@ end
 -- from 1; nil and a failure, or nil when the clock was low.
 local function ask(arm, timing, count, sets, renew)
   local method = method_of(arm)
-  local asked = { method = method, sets = sets, samples = count, warmup = BEFORE_LEAST,
-    guards = true, before = method == "hot" and untimed_before(arm, sets) or nil, renew = renew }
+  local asked = { method = method, sets = sets, samples = count,
+    warmup = math.min(count - 1, BEFORE_LEAST), guards = true, renew = renew,
+    before = method == "hot" and untimed_before(arm, sets) or nil }
   local reply, failure = timing.ask(arm, asked)
   if not reply then return nil, failure end
   failure = wrote.check(arm, arm.fresh_set, asked.poison, arm.fresh)
