@@ -21,7 +21,7 @@ local function tame(line)
   return #line > WIDTH_MOST and line:sub(1, WIDTH_MOST) .. " ..." or line
 end
 
-local function add(lines, text, indent)
+local function add(lines, text, indent, all)
   local count = 0
   for line in (text .. "\n"):gmatch("([^\n]*)\n") do
     if line:find("%S") then
@@ -31,7 +31,8 @@ local function add(lines, text, indent)
   end
   if count > LINES_MOST then
     local rest = count - LINES_MOST
-    lines[#lines + 1] = ("%s... %d lines more (--json has them all)"):format(indent, rest)
+    lines[#lines + 1] = ("%s... %d lines more%s"):format(indent, rest,
+      all and (" (%s has them all)"):format(all) or "")
   end
 end
 
@@ -77,11 +78,13 @@ end
 --- Why a record failed, as indented lines; empty for one that passed.
 -- @tparam table rec a record
 -- @tparam[opt] string indent
-function explain.failure(rec, indent)
+-- @tparam[opt] string|boolean all where the whole of a long text is; false: nowhere
+function explain.failure(rec, indent, all)
   indent = indent or "      "
+  if all == nil then all = "--json" end
   local lines = {}
   if rec.verdict == "passed" then return lines end
-  if rec.reason then add(lines, rec.reason, indent) end
+  if rec.reason then add(lines, rec.reason, indent, all) end
   local said = rec.reason
   for _, finding in ipairs(rec.findings or {}) do
     if not finding.severity then
@@ -90,13 +93,13 @@ function explain.failure(rec, indent)
     end
   end
   if rec.compile_log and rec.compile_log:find("%S") and rec.verdict == "compile_error" then
-    add(lines, rec.compile_log, indent)
+    add(lines, rec.compile_log, indent, all)
   end
   if rec.failed_at then lines[#lines + 1] = indent .. "case: " .. rec.failed_at end
   local cases = cases_line(rec.failed_cases)
   if cases then lines[#lines + 1] = indent .. cases end
   if rec.dumped then lines[#lines + 1] = indent .. "files: " .. rec.dumped end
-  if rec.hint and rec.hint ~= "" then add(lines, rec.hint, indent) end
+  if rec.hint and rec.hint ~= "" then add(lines, rec.hint, indent, all) end
   return lines
 end
 

@@ -64,7 +64,9 @@ local function rank(board, limit)
   end)
   board.count, board.by_kernel = #board.rows, nil
   for i, row in ipairs(board.rows) do
-    row.rank, row.over_best = i, row.cost / board.rows[1].cost
+    local before = board.rows[i - 1]
+    row.rank = before and before.cost == row.cost and before.rank or i -- counts are often equal
+    row.over_best = row.cost / board.rows[1].cost
   end
   board.rows = core.json_array(table.move(board.rows, 1, math.min(limit, #board.rows), 1, {}))
 end

@@ -121,6 +121,19 @@ function TestBest:test_costs_are_told_in_words_that_fit()
     reference = "naive" }).reference.source
   local _, said = client:tool("time", { task = "vector/saxpy", source = naive, name = "same" })
   lu.assertStrContains(said, "as cheap as naive (")
+  local rows = client:tool("leaderboard", { task = "vector/saxpy" }).boards[1].rows
+  lu.assertEquals({ rows[1].rank, rows[2].rank }, { 1, 1 })
+end
+
+function TestBest:test_names_that_are_none_have_no_empty_tables()
+  local client <close> = serve():open()
+  lu.assertStrContains(client:refused("history", { task = "vector/saxpi" }), "'vector/saxpy'?")
+  lu.assertEquals(client:tool("history", { task = "vector/saxpy" }).total, 0)
+  lu.assertStrContains(client:refused("leaderboard", { task = "vector/saxpy", set = { m = 5 } }),
+    "parameters: a, n")
+  client:tool("time", { task = "vector/saxpy", source = RIGHT, set = { n = 64.0 } })
+  lu.assertEquals(#client:tool("leaderboard", { task = "vector/saxpy",
+    set = { n = 64.0 } }).boards, 1)
 end
 
 -- ---- how much is said ----
@@ -139,6 +152,18 @@ function TestDetail:test_a_record_is_in_one_part_of_the_answer_and_its_texts_are
     lu.assertEquals(said:find('"compile_log":', 1, true) ~= nil, not structured)
     lu.assertTrue(#said + #core.json_encode(answer) < 60000)
   end
+end
+
+function TestDetail:test_a_long_log_is_cut_and_says_where_all_of_it_is()
+  local client <close> = serve():open()
+  local text = { 'extern "C" __global__ void saxpy() {' }
+  for i = 1, 90 do text[i + 1] = ("  int a%d = b%d;"):format(i, i) end
+  local answer, said = client:tool("check", { task = "vector/saxpy",
+    source = table.concat(text, "\n") .. "\n}" })
+  lu.assertStrContains(said, "lines more (perigee://attempts/1 has them all)")
+  lu.assertStrContains(answer.log, "bytes more")
+  local whole = client:ask("resources/read", { uri = "perigee://attempts/1" }).contents[1].text
+  lu.assertStrContains(whole, '\\"b90\\" is undefined')
 end
 
 function TestDetail:test_what_a_simulator_cannot_know_is_said()

@@ -175,7 +175,8 @@ end
 function outcome.lines(rec, answer)
   local lines = { ("%s: %s%s"):format(rec.task, rec.verdict,
     answer.attempt and (" (attempt %d)"):format(answer.attempt) or "") }
-  for _, line in ipairs(explain.failure(rec, "")) do lines[#lines + 1] = line end
+  local all = answer.attempt and ("perigee://attempts/%d"):format(answer.attempt) or false
+  for _, line in ipairs(explain.failure(rec, "", all)) do lines[#lines + 1] = line end
   element_lines(lines, answer.failing)
   for _, line in ipairs(explain.findings(rec, "")) do lines[#lines + 1] = line end
   if answer.passed then

@@ -2,6 +2,7 @@
 -- @module perigee.serve.records
 
 local core = require "perigee.core"
+local catalogue = require "perigee.serve.catalogue"
 local comparison = require "perigee.comparison"
 local facts = require "perigee.facts"
 local files = require "perigee.files"
@@ -38,7 +39,7 @@ end
 
 -- Whether a task shows no source of its implementations; one that is not there any more does not.
 local function is_closed(name)
-  local known, task = pcall(require("perigee.serve.catalogue").task, name)
+  local known, task = pcall(catalogue.task, name)
   return not known or task.closed or false
 end
 
@@ -156,7 +157,8 @@ local function time_text(time)
 end
 
 local function row_text(row)
-  return ("attempt %d, %s: %s%s"):format(row.attempt, row.name or "?", row.verdict,
+  return ("attempt %d, %s: %s%s%s"):format(row.attempt, row.name or "?", row.verdict,
+    row.set and " " .. outcome.only_at(row.set) or "",
     row.cost and ", " .. tools.cost_text(row.cost, row.unit) or "")
 end
 
@@ -209,6 +211,7 @@ end
 
 function tools.history(given, request)
   local rows, total = tools.own(request, given)
+  if given.task and total == 0 then catalogue.task(given.task) end -- says the nearest
   local lines = {}
   for i, row in ipairs(rows) do
     local own = row.session == request.options.session or request.options.share
@@ -221,9 +224,12 @@ function tools.history(given, request)
 end
 
 function tools.leaderboard(given, request)
-  require("perigee.serve.catalogue").task(given.task) -- a misspelt name has no empty board
+  local task, set = catalogue.task(given.task), {} -- a misspelt name has no empty board
+  local p = task:resolve { purpose = "check", set = given.set or {} }
+  for name in pairs(given.set or {}) do set[name] = p[name] end
   local from <close> = opened(request)
-  local boards = from and standings.boards(from, given) or core.json_array {}
+  local boards = from and standings.boards(from, { task = given.task, set = set,
+    limit = given.limit }) or core.json_array {}
   local lines = {}
   for _, board in ipairs(boards) do
     lines[#lines + 1] = ("%s on %s, %d kernels"):format(params.text(board.params), board.device,
