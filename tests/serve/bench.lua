@@ -1,5 +1,5 @@
 -- How long each tool of `perigee serve` takes, and how many candidates are judged in a minute:
--- perigee tests/serve/bench.lua [DEVICE [ROUNDS [TASK...]]]. The candidates are the plain
+-- perigee tests/serve/bench.lua [DEVICE [SECONDS [TASK...]]]. The candidates are the plain
 -- implementations of several tasks, sent as an agent would. Then a candidate that hangs is
 -- cancelled.
 local core = require "perigee.core"
@@ -16,10 +16,12 @@ extern "C" __global__ void saxpy(const float* x, const float* y, float* z, float
 }
 ]]
 
-local device, rounds = arg[1] or "auto", math.tointeger(tonumber(arg[2])) or 3
+local LOOKS, TRIES = 5, 3 -- calls of tools that look things up, and of compile and check, at a task
+
+local device, lasts = arg[1] or "auto", tonumber(arg[2]) or 30
 if arg[3] then TASKS = table.move(arg, 3, #arg, 1, {}) end
 io.stdout:setvbuf "line"
-local folder = files.temporary()
+local folder, began = files.temporary(), core.now()
 local client = peer.new(core.start("serve", "--device", device, "--db", folder .. "/db"))
 local took, order = {}, {}
 
@@ -72,6 +74,7 @@ local function tool(name, arguments)
 end
 
 ask("initialize", { protocolVersion = "2025-11-25" })
+print(("the first answer after %.1f ms"):format(1e3 * (core.now() - began)))
 local judged, seconds_of = { check = 0, time = 0 }, { check = 0, time = 0 }
 local function judge(name, arguments)
   local started = core.now()
@@ -83,33 +86,60 @@ local function judge(name, arguments)
 end
 
 local verdicts = {}
-for _ = 1, rounds do
-  for _, task in ipairs(TASKS) do
-    tool("list_tasks", { text = task })
-    local source = (tool("describe_task", { task = task, reference = "naive" }).reference
-      or {}).source
-    if source then
-      tool("compile", { task = task, source = source .. "\n// " .. number })
-      local answer = judge("check", { task = task, source = source .. "\n// " .. number })
-      local timed = judge("time", { task = task, source = source })
-      local counted = tool("profile", { task = task, source = source })
-      if counted.no_hardware then print(task, counted.no_hardware) end
-      for _, row in ipairs(not verdicts[task] and counted.hardware or {}) do
-        print(task, row.name, row.value, row.suggests)
-      end
-      if timed.attempt then tool("diff", { a = answer.attempt, b = timed.attempt }) end
-      tool("history", {})
-      tool("leaderboard", { task = task })
-      local final = tool("submit", { task = task, source = source })
-      verdicts[task] = { task, answer.verdict or "?", timed.verdict or "?",
-        final.cost and ("%.4g %s"):format(final.cost, final.unit) or "", "" }
-      for _, rival in ipairs(final.rivals or {}) do
-        verdicts[task][5] = ("%s %s %s"):format(verdicts[task][5], rival.name,
-          rival.speedup and ("%.2fx"):format(rival.speedup) or rival.verdict)
-      end
-    end
+local until_ = core.now() + lasts
+local function late() return core.now() > until_ end
+
+-- Each text is new to the compiler's cache.
+local function fresh(source) return ("%s\n// %d"):format(source, number) end
+
+-- Counters of the GPU, once for each task.
+local function say_counted(task, counted)
+  if counted.no_hardware then print(task, counted.no_hardware) end
+  for _, row in ipairs(not verdicts[task] and counted.hardware or {}) do
+    print(task, row.name, row.value, row.suggests)
   end
 end
+
+local function say_final(task, answer, timed, final)
+  local row = { task, answer.verdict or "?", timed.verdict or "?",
+    final.cost and ("%.4g %s"):format(final.cost, final.unit) or "", "" }
+  for _, rival in ipairs(final.rivals or {}) do
+    row[5] = ("%s %s %s"):format(row[5], rival.name,
+      rival.speedup and ("%.2fx"):format(rival.speedup) or rival.verdict)
+  end
+  verdicts[task] = row
+end
+
+-- What an agent does at a task: it looks, tries a few times, and hands in.
+local function work_at(task)
+  for _ = 1, LOOKS do tool("list_tasks", { text = task }) end
+  local described
+  for _ = 1, LOOKS do described = tool("describe_task", { task = task, reference = "naive" }) end
+  local source = (described.reference or {}).source
+  if not source then return end
+  local answer
+  for _ = 1, TRIES do
+    tool("compile", { task = task, source = fresh(source) })
+    answer = judge("check", { task = task, source = fresh(source) })
+    if late() then return end
+  end
+  local timed = judge("time", { task = task, source = source })
+  for _ = 1, LOOKS do
+    if timed.attempt then tool("diff", { a = answer.attempt, b = timed.attempt }) end
+    tool("history", {})
+    tool("leaderboard", { task = task })
+  end
+  if late() then return end
+  say_counted(task, tool("profile", { task = task, source = source }))
+  if late() then return end
+  say_final(task, answer, timed, tool("submit", { task = task, source = source }))
+end
+
+repeat
+  for _, task in ipairs(TASKS) do
+    if not late() then work_at(task) end
+  end
+until late()
 
 local rows = {}
 for _, task in ipairs(TASKS) do rows[#rows + 1] = verdicts[task] end
@@ -126,14 +156,16 @@ end
 print(columns.text({ { title = "tool" }, { title = "calls", right = true },
   { title = "median", right = true }, { title = "95%", right = true } }, rows))
 for _, name in ipairs { "check", "time" } do
-  print(("%s: %.0f candidates a minute"):format(name, 60 * judged[name] / seconds_of[name]))
+  if judged[name] > 0 then
+    print(("%s: %.0f candidates a minute"):format(name, 60 * judged[name] / seconds_of[name]))
+  end
 end
 
 -- ---- cancelling a candidate that hangs ----
 
 send { jsonrpc = "2.0", id = "hang", method = "tools/call", params = { name = "check",
   arguments = { task = "vector/saxpy", source = ENDLESS } } }
-core.poll({}, {}, 3)
+core.poll({}, {}, 1.5)
 local _, ping = ask("ping")
 local started = core.now()
 send { jsonrpc = "2.0", method = "notifications/cancelled", params = { requestId = "hang" } }
