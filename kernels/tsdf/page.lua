@@ -6,7 +6,7 @@
 --     perigee kernels/tsdf/page.lua           sections again from h200/
 --     perigee kernels/tsdf/page.lua --check   says whether they are what h200/ gives
 --
--- A folder may have suite.jsonl, published.jsonl (of --json), data.csv, causes.csv, eight.csv (of
+-- A folder may have suite*.jsonl, published*.jsonl (of --json), data.csv, causes.csv, eight.csv (of
 -- --csv). What it lacks stays as it is.
 
 local argparse = require "argparse"
@@ -27,10 +27,15 @@ local FILES = { "suite", "published", "data", "causes", "eight" }
 
 -- Records -> CSV, and charts.
 local function bring_records(name, folder)
-  local text = core.read_file(("%s/%s.jsonl"):format(folder, name))
-  if not text then return false end
+  local texts = {}
+  for _, file in ipairs(core.list_dir(folder)) do
+    if file:match("^" .. name .. ".*%.jsonl$") then
+      texts[#texts + 1] = core.read_file(folder .. "/" .. file)
+    end
+  end
+  if #texts == 0 then return false end
   local results = suite.results()
-  for line in text:gmatch "[^\n]+" do
+  for line in table.concat(texts, "\n"):gmatch "[^\n]+" do
     local record = core.json_decode(line)
     if record and record.stage then results:add(record) end
   end

@@ -16,12 +16,16 @@ local Budget = {}
 Budget.__index = Budget
 
 --- @tparam table plan list of {stage, cells, impls}
--- @tparam table how {passes, seconds = nil: all is run}
+-- @tparam table how {passes, seconds = nil: all is run, skip = function(one, cell): it is not run}
 function budget.new(plan, how)
   local self = setmetatable({ started = core.now(), seconds = how.seconds, passes = how.passes,
     left = {}, costs = {}, left_out = 0 }, Budget)
   for _, one in ipairs(plan) do
-    self.left[one] = #one.cells
+    self.left[one] = 0
+    for _, cell in ipairs(one.cells) do
+      local runs = not (how.skip and how.skip(one, cell))
+      self.left[one] = self.left[one] + (runs and 1 or 0)
+    end
     self.costs[one.stage] = { arm = ARM_S, pass = PASS_S }
   end
   return self
@@ -88,8 +92,8 @@ function Budget:begin(one, pass, skipped)
   self:learn()
   if pass == 1 then
     self.current = nil
-    self.left[one] = self.left[one] - 1
     if skipped then return nil end
+    self.left[one] = self.left[one] - 1
     local slice = self:slice(one)
     self.current = { one = one, at = core.now(), slice = slice }
   end

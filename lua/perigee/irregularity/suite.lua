@@ -178,12 +178,12 @@ end
 function suite.run(plan, how, on_record)
   local line, spec = progress.new(true), device.spec(how.device or "auto")
   local passes = spec:match "^sim" and 1 or how.passes -- a simulator has no time to take again
-  local clock = budget.new(plan, { passes = passes, seconds = how.budget })
+  local function known(one, cell) return how.skip and how.skip(one, cell, passes) or false end
+  local clock = budget.new(plan, { passes = passes, seconds = how.budget, skip = known })
   local session <close> = judge.session { device = spec, seed = how.seed, timeout = how.timeout,
     inputs = 1, progress = function(text) line:say(text) end }
   local function wants(one, cell, pass)
-    local skipped = pass == 1 and how.skip and how.skip(one, cell, passes)
-    session.budget = clock:begin(one, pass, skipped)
+    session.budget = clock:begin(one, pass, pass == 1 and known(one, cell))
     return session.budget ~= nil
   end
   for _, one in ipairs(plan) do run_one(session, one, wants, passes, on_record) end
