@@ -110,8 +110,11 @@ end
 CALLS["jansson.h"] = function() -- json_decref is inline: its body is in the header
   local json = ffi.load "jansson"
   local list = json.json_loads("[1, 2.5, \"x\"]", 0, nil)
-  return number(json.json_array_size(list)), json.json_real_value(json.json_array_get(list, 1)),
-    ffi.string(json.json_string_value(json.json_array_get(list, 2)))
+  local size, real, text = json.json_array_size(list), json.json_array_get(list, 1),
+    json.json_array_get(list, 2)
+  real, text = json.json_real_value(real), ffi.string(json.json_string_value(text))
+  json.json_delete(list)
+  return number(size), real, text
 end
 
 CALLS["sqlite3.h"] = function()
