@@ -26,15 +26,16 @@
 #include "remove.h"
 #include "watch.h"
 
-enum { CHUNK = 64 << 10, LOOK_MS = 200 };
+enum { CHUNK = 64 << 10, LOOK_MS = 200, SERVERS_MOST = 16 };
 
 typedef struct attendance {
   const pg_attend *how;
   pg_attended *out;
   size_t room; /* bytes of out->output */
   char binary[PG_PATH_MAX];
-  sigset_t usual; /* signals that the children block */
-  pid_t pid;      /* of the command; 0 once it has ended */
+  sigset_t usual;              /* signals that the children block */
+  pid_t pid;                   /* of the command; 0 once it has ended */
+  pid_t servers[SERVERS_MOST]; /* 0 where there is none */
   int input, output[2], signals, door;
 } attendance;
 
@@ -70,11 +71,21 @@ static _Noreturn void become_server(const attendance *a, pid_t parent, int socke
   _exit(127);
 }
 
-static void answer_door(const attendance *a) {
+/* Where a server is, or none: 0. NULL when that is nowhere. */
+static pid_t *place_of(attendance *a, pid_t pid) {
+  for (int i = 0; i < SERVERS_MOST; i++)
+    if (a->servers[i] == pid) return &a->servers[i];
+  return NULL;
+}
+
+/* Called when there is a place; further clients wait. */
+static void answer_door(attendance *a) {
   int socket = accept4(a->door, NULL, NULL, SOCK_CLOEXEC);
   pid_t parent = getpid();
   if (socket < 0) return;
-  if (fork() == 0) become_server(a, parent, socket);
+  pid_t pid = fork();
+  if (pid == 0) become_server(a, parent, socket);
+  if (pid > 0) *place_of(a, 0) = pid;
   close(socket);
 }
 
@@ -166,6 +177,8 @@ static void reap(attendance *a) {
   int status;
   pid_t pid;
   while ((pid = waitpid(-1, &status, WNOHANG)) > 0) {
+    pid_t *server = place_of(a, pid);
+    if (server) *server = 0;
     if (pid != a->pid) continue;
     a->pid = 0;
     a->out->end = WIFEXITED(status) ? PG_ENDED : PG_ENDED_SIGNAL;
@@ -199,7 +212,7 @@ static void attend(attendance *a) {
   while (a->pid) {
     struct pollfd fds[] = {{.fd = a->signals, .events = POLLIN},
                            {.fd = talks ? a->output[0] : -1, .events = POLLIN},
-                           {.fd = a->door, .events = POLLIN}};
+                           {.fd = place_of(a, 0) ? a->door : -1, .events = POLLIN}};
     double left = deadline - pg_now();
     poll(fds, 3, left * 1e3 < LOOK_MS ? left > 0 ? (int)(left * 1e3) + 1 : 0 : LOOK_MS);
     if (fds[0].revents) take_signals(a);

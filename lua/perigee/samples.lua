@@ -120,6 +120,7 @@ end
 local function own_record(from, session, number)
   if math.type(number) ~= "integer" then return nil end
   local ok, rec, extra = pcall(from.one, from, number)
+  if not ok and rec.code ~= "not_found" then error(rec, 0) end
   return ok and extra.session == session and rec.kind == "check" and rec or nil
 end
 
