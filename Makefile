@@ -125,7 +125,8 @@ SANITIZE := -fsanitize=address,undefined -fno-omit-frame-pointer -fno-sanitize-r
 .PHONY: asan
 asan: ## the same in build/asan, with AddressSanitizer and UBSan
 	@mkdir -p $(BUILD)/asan && ln -sfn ../deps $(BUILD)/asan/deps
-	@$(MAKE) -s --no-print-directory BUILD=$(BUILD)/asan CFLAGS="-O1 -g" VEC_FLAGS=-O0 SAN="$(SANITIZE)" build tests $(BUILD)/asan/tests/embed/api
+	@$(MAKE) -s --no-print-directory BUILD=$(BUILD)/asan CFLAGS="-O1 -g" VEC_FLAGS=-O0 SAN="$(SANITIZE)" build tests \
+	  $(BUILD)/asan/tests/embed/api $(BUILD)/asan/tests/embed/threads
 
 # Each tests/fuzz/fuzz_NAME.c has LLVMFuzzerTestOneInput and reads PTX, fuzz_cdef C declarations. Seeds stay as they
 # are. Without FUZZ_SECONDS the same runs each time, so that a test never depends on luck (use_cmp would: it learns from
