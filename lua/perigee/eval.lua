@@ -206,11 +206,6 @@ end
 
 -- ---- a sample ----
 
---- Whether nothing is left to do for a sample.
-function eval.is_done(what, state)
-  return state.ended ~= nil or what.setting ~= "tools" and #state.rounds >= what.rounds
-end
-
 --- Work at a sample until it is done.
 -- @tparam table what {name = of the evaluation, task, sample = its number, setting = "oneshot",
 --   "refine" or "tools", agent = command, bases = names of what it is compared with, rounds,

@@ -30,7 +30,7 @@ end
 --- A row for each sample.
 -- @tparam table states as perigee.samples describes them
 -- @treturn table list of {task, sample, rounds = how many, verdict, speedup, cost, unit, record =
---   its number, reason, tokens, seconds}
+--   its number, reason, tokens, seconds, fallbacks = how many of its attempts fell back}
 function report.rows(states)
   local rows = core.json_array {}
   for i, state in ipairs(states) do
@@ -39,6 +39,7 @@ function report.rows(states)
     rows[i] = { task = state.task, sample = state.sample, rounds = #state.rounds,
       verdict = shown.verdict, speedup = passed and shown.speedup or nil, cost = shown.cost,
       unit = shown.unit, record = shown.attempt, tokens = state.tokens, seconds = state.seconds,
+      fallbacks = state.fallbacks,
       reason = not passed and (shown.reason or ""):match "^[^\n]*" or nil }
   end
   return rows
@@ -50,7 +51,7 @@ local function sample_lines(list)
     local naive = row.speedup and row.speedup.naive
     rows[i] = { row.task, tostring(row.sample), tostring(row.rounds), row.verdict,
       naive and units.ratio(naive) or "", row.record and tostring(row.record) or "",
-      row.reason or "" }
+      row.reason or (row.fallbacks or 0) > 0 and ("%d fell back"):format(row.fallbacks) or "" }
   end
   return columns.text({ { title = "task" }, { title = "sample", right = true },
     { title = "rounds", right = true }, { title = "verdict" }, { title = "vs naive", right = true },

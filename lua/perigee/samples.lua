@@ -156,6 +156,11 @@ function samples.load(from, what)
   return state
 end
 
+--- Whether nothing is left to do for a sample.
+function samples.is_done(what, state)
+  return state.ended ~= nil or what.setting ~= "tools" and #state.rounds >= what.rounds
+end
+
 --- Keep what is known of a sample. @raise "environment" when that cannot be done
 function samples.save(path, session, state)
   local into <close> = store.open(path)

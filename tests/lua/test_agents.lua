@@ -49,6 +49,24 @@ function TestAgents:test_knobs_are_searched_in_all_settings_over_six_tasks()
   lu.assertEquals(tools.against, refined.against)
 end
 
+-- Right and fast, then as slow as naive, then fast again: the second fell back.
+function TestAgents:test_attempts_that_fell_back_are_counted()
+  local fast = core.read_file "tests/serve/candidates/reduce/sum/2.cu"
+  local slow = [[extern "C" __global__ void reduce_sum(const float* x, float* y, int n) {
+    float sum = 0;
+    for (int i = 0; threadIdx.x == 0 && i < n; i++) sum += x[i];
+    if (threadIdx.x == 0) y[0] = sum;
+  }]]
+  for i, text in ipairs { fast, slow, fast } do
+    local place = folder .. "/drift/reduce/sum"
+    assert(core.mkdir_all(place) and core.write_file(("%s/%d.cu"):format(place, i), text))
+  end
+  local result, text = example("refine", ("replay.lua %s/drift"):format(folder), "reduce/sum",
+    "--rounds 3 --session drift")
+  lu.assertEquals({ result.attempts, result.correct_rate, result.fallbacks }, { 3, 1.0, 1 }, text)
+  lu.assertEquals({ result.list[1].fallbacks, result.list[1].verdict }, { 1, "passed" })
+end
+
 local status = lu.LuaUnit.run()
 files.remove(folder)
 os.exit(status, true)

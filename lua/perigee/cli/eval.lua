@@ -14,7 +14,6 @@ local samples = require "perigee.samples"
 local scores = require "perigee.scores"
 local store = require "perigee.store"
 local suggest = require "perigee.suggest"
-local work = require "perigee.eval"
 
 local eval = {}
 
@@ -160,7 +159,7 @@ local function split(from, list)
   local states, waiting = {}, {}
   for _, what in ipairs(list) do
     what.state = samples.load(from, what)
-    if work.is_done(what, what.state) then
+    if samples.is_done(what, what.state) then
       states[#states + 1] = what.state
     else
       waiting[#waiting + 1] = what
@@ -171,21 +170,22 @@ end
 
 -- ---- what came out ----
 
--- Whether a sample reached correctness by falling back, see perigee.drift.
-local function fell_back(from, options, state)
-  local name = samples.session(options.session, state.task, state.sample)
+-- How many attempts of a sample fell back, see perigee.drift.
+local function fallbacks_of(from, options, state)
+  local name, count = samples.session(options.session, state.task, state.sample), 0
   for _, series in ipairs(drift.series(from:records(from:find_session(name)))) do
-    if series.fallbacks > 0 then return true end
+    count = count + series.fallbacks
   end
-  return false
+  return count
 end
 
-local function fallbacks(options, states)
+-- Notes that with each state. @treturn integer how many samples have some
+local function note_fallbacks(options, states)
   local count = 0
   local from <close> = store.open(options.db, { readonly = true })
   for _, state in ipairs(states) do
-    local ok, fell = pcall(fell_back, from, options, state)
-    count = count + (ok and fell and 1 or 0)
+    state.fallbacks = fallbacks_of(from, options, state)
+    if state.fallbacks > 0 then count = count + 1 end
   end
   return count
 end
@@ -205,15 +205,15 @@ local function result_of(options, states)
   end)
   local list, unscored = scored(states)
   local result = scores.of(list)
-  result.fallbacks, result.setting, result.session = fallbacks(options, list), options.setting,
-    options.session
+  result.fallbacks = note_fallbacks(options, list)
+  result.setting, result.session = options.setting, options.session
   result.unscored, result.confined = #unscored, core.attend_binds()
   result.list = report.rows(states)
   return result
 end
 
 local function begin(options, devices, list)
-  local into <close> = store.open(options.db) -- says now what is wrong with it
+  local into <close> = store.open(options.db)
   samples.begin(into, options.session, settings_of(options, devices))
   return split(into, list)
 end
@@ -252,7 +252,7 @@ function eval.main(options)
   options.db = store.path(options.db)
   options.session = options.session
     or ("eval-%s-%d"):format(core.utc():gsub("%D", ""), core.getpid())
-  store.open(options.db):close()
+  store.open(options.db):close() -- says now what is wrong with it
   local _ <close> = samples.claim(options.db, options.session)
   local list = samples_of(options, tasks, bases)
   local states, waiting = begin(options, devices, list)
