@@ -1,13 +1,13 @@
---- README.md of this folder, and the paragraph on the project's first page, from what was measured:
--- every table and figure between marks.
+--- README.md of this folder and of hash, and a paragraph on the project's first page, from what was
+-- measured: every table and figure between marks.
 --
 --     perigee kernels/tsdf/page.lua FOLDER    what the commands of README left in a folder goes to
 --                                             h200/ as CSV, charts are drawn, sections filled in
 --     perigee kernels/tsdf/page.lua           sections again from h200/
 --     perigee kernels/tsdf/page.lua --check   says whether they are what h200/ gives
 --
--- A folder may have suite*.jsonl, published*.jsonl (of --json), data.csv, causes.csv, eight.csv (of
--- --csv). What it lacks stays as it is.
+-- A folder may have suite*.jsonl, published*.jsonl, levers*.jsonl, hash*.jsonl (of --json),
+-- data.csv, causes.csv, eight.csv (of --csv). What it lacks stays as it is.
 
 local argparse = require "argparse"
 local core = require "perigee.core"
@@ -15,6 +15,7 @@ local charts = require "perigee.irregularity.charts"
 local page = require "perigee.irregularity.page"
 local report = require "perigee.irregularity.report"
 local suite = require "perigee.irregularity.suite"
+local tables = require "perigee.irregularity.tables"
 
 local parser = argparse("page.lua", "README.md from what was measured.")
 parser:argument("folder", "with what the commands left"):args "?"
@@ -22,38 +23,78 @@ parser:flag("--check", "only say whether README.md is up to date")
 local options = parser:parse(arg)
 
 local HERE = core.home .. "/kernels/tsdf"
-local DATA, PAGES = HERE .. "/h200", { HERE .. "/README.md", core.home .. "/README.md" }
-local FILES = { "suite", "published", "data", "causes", "eight" }
+local DATA = HERE .. "/h200"
+local PAGES = { HERE .. "/README.md", core.home .. "/kernels/hash/README.md",
+  core.home .. "/README.md" }
+local FILES = { "suite", "published", "data", "causes", "eight", "levers", "hash" }
 
--- Records -> CSV, and charts.
-local function bring_records(name, folder)
-  local texts = {}
+-- All records in files of a name; nil without such a file.
+local function records(name, folder)
+  local list
   for _, file in ipairs(core.list_dir(folder)) do
     if file:match("^" .. name .. ".*%.jsonl$") then
-      texts[#texts + 1] = core.read_file(folder .. "/" .. file)
+      list = list or {}
+      for line in core.read_file(folder .. "/" .. file):gmatch "[^\n]+" do
+        local record = core.json_decode(line)
+        if type(record) == "table" and record.cell then list[#list + 1] = record end
+      end
     end
   end
-  if #texts == 0 then return false end
-  local results = suite.results()
-  for line in table.concat(texts, "\n"):gmatch "[^\n]+" do
-    local record = core.json_decode(line)
-    if record and record.stage then results:add(record) end
-  end
-  report.times_csv(results, ("%s/%s.csv"):format(DATA, name))
-  if name == "suite" then charts.draw(results, HERE .. "/charts") end
-  return true
+  return list
 end
 
+local function time_of(record)
+  return record.verdict == "passed" and record.time and ("%.5g"):format(record.time.median_us) or ""
+end
+
+local function write_suite(list, path)
+  local results = suite.results()
+  for _, record in ipairs(list) do
+    if record.stage then results:add(record) end
+  end
+  report.times_csv(results, path)
+  return results
+end
+
+-- Records -> CSV, and charts, by the name of the file.
+local WRITE = {
+  published = write_suite,
+  suite = function(list, path) charts.draw(write_suite(list, path), HERE .. "/charts") end,
+  levers = function(list, path)
+    local rows = {}
+    for i, record in ipairs(list) do
+      rows[i] = { record.cell, record.impl, tables.lever(record.knobs), time_of(record) }
+    end
+    report.csv(path, { "cell", "arm", "lever", "median_us" }, rows)
+  end,
+  hash = function(list, path)
+    local rows = {}
+    for i, record in ipairs(list) do
+      rows[i] = { record.task:match "[^/]*$", record.cell, record.impl, record.params.n,
+        time_of(record) }
+    end
+    report.csv(path, { "stage", "cell", "arm", "keys", "median_us" }, rows)
+  end,
+}
+
 local function bring(name, folder)
-  if bring_records(name, folder) then return end
+  local path, list = ("%s/%s.csv"):format(DATA, name), WRITE[name] and records(name, folder)
+  local timed = 0
+  for _, record in ipairs(list or {}) do timed = timed + (record.time and 1 or 0) end
+  if list and timed == 0 then
+    core.error("invalid", ("%s: no record of '%s' has a time"):format(folder, name),
+      "they are of a simulator: the page has figures of a GPU")
+  end
+  if list then return WRITE[name](list, path) end
   local text = core.read_file(("%s/%s.csv"):format(folder, name))
-  if text then core.write_file(("%s/%s.csv"):format(DATA, name), text) end
+  if text then core.write_file(path, text) end
 end
 
 local function read(name)
   local rows = page.read_csv(("%s/%s.csv"):format(DATA, name))
   if not rows then return nil end
   if name == "causes" then return page.indexed(rows, "stage", "cell", "cause") end
+  if name == "levers" then return page.indexed(rows, "cell", "arm", "lever") end
   if name == "data" then return page.indexed(rows, "stage", "cell", "arm", "data") end
   return page.indexed(rows, "stage", "cell", "arm")
 end

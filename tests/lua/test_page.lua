@@ -72,6 +72,38 @@ function TestPage.test_figures_beside_published_ones()
   lu.assertNotStrContains(text, "r-2.0")
 end
 
+function TestPage.test_levers_and_hash_tables()
+  local tables = require "perigee.irregularity.tables"
+  lu.assertEquals(tables.lever { RUN = 2, BLOCK = 128, AHEAD = 0, PER_SM = 0 },
+    "AHEAD=0:BLOCK=128:BRICK=1:FLOATS=8:PAIR=1:ROWS=1:RUN=2")
+  local levers = page.indexed({ { cell = "base", arm = "cuda-own", median_us = 49,
+    lever = tables.lever { RUN = 2, BLOCK = 128, AHEAD = 0 } } }, "cell", "arm", "lever")
+  local text = page.fill("<!-- data: levers -->\n<!-- end -->", { levers = levers })
+  lu.assertStrContains(text, "|  | base, `cuda-own` |")
+  lu.assertStrContains(text, "| two points a thread (`RUN=2 BLOCK=128`) | 49.0 |")
+  lu.assertStrContains(text, "| and four |  |")
+  local hash = suite_of({ stage = "find", cell = "linear-0.5", arm = "naive", keys = 1 << 20,
+    median_us = 100 })
+  text = page.fill("<!-- data: hash_find -->\n<!-- end -->", { hash = hash })
+  lu.assertStrContains(text, "| find | keys | `naive` |")
+  lu.assertStrContains(text, "| linear-0.5 | 2^20 | 0.10 (10.5) |")
+end
+
+-- Records of a simulator have no times: they would empty the page.
+function TestPage.test_only_times_of_a_gpu_go_to_the_page()
+  local folder = os.tmpname()
+  os.remove(folder)
+  core.mkdir_all(folder)
+  core.write_file(folder .. "/suite.jsonl", core.json_encode { stage = "allocate", cell = "base",
+    impl = "cuda", pass = 1, verdict = "passed" } .. "\n")
+  local text, status = run("'" .. folder .. "'")
+  lu.assertEquals(status, 2)
+  lu.assertStrContains(text, "no record of 'suite' has a time")
+  os.remove(folder .. "/suite.jsonl")
+  os.remove(folder)
+  lu.assertEquals({ run "--check" }, { "", 0 })
+end
+
 -- Without data a section stays; a name that nothing makes is a mistake of the page.
 function TestPage.test_sections_without_data()
   local old = "<!-- data: causes -->\nold\n<!-- end -->"

@@ -3,7 +3,7 @@
 -- @module perigee.irregularity.page
 
 local core = require "perigee.core"
-local suite = require "perigee.irregularity.suite"
+local tables = require "perigee.irregularity.tables"
 
 local page = {}
 
@@ -48,305 +48,9 @@ function page.indexed(rows, ...)
   return { rows = rows, find = function(...) return by_key[key_of { ... }] end }
 end
 
--- ---- text ----
-
---- Microseconds, three digits.
-function page.us(value)
-  if not value then return "" end
-  return (value >= 100 and "%.0f" or value >= 10 and "%.1f" or "%.2f"):format(value)
-end
-
---- A table in Markdown. @tparam table rows lists of texts, the first one the heads
-function page.table(rows)
-  local lines = {}
-  for i, row in ipairs(rows) do
-    lines[#lines + 1] = "| " .. table.concat(row, " | ") .. " |"
-    if i == 1 then lines[2] = "|" .. ("---|"):rep(#row) end
-  end
-  return table.concat(lines, "\n")
-end
-
--- Cells of a list of which a stage has an arm.
-local function cells_with(data, stage, arm, cells)
-  local list = {}
-  for _, cell in ipairs(cells) do
-    if data.find(stage, cell, arm) then list[#list + 1] = cell end
-  end
-  return list
-end
-
--- Arms of a stage in the order of the file.
-local function arms_of(data, stage)
-  local list, seen = {}, {}
-  for _, row in ipairs(data.rows) do
-    if row.stage == stage and not seen[row.arm] then
-      seen[row.arm] = true
-      list[#list + 1] = row.arm
-    end
-  end
-  return list
-end
-
--- "20.7 (1.14)": microseconds, and the ratio to the arm of the same levers.
-local function figure(row)
-  if not row then return "" end
-  if row.verdict and row.verdict ~= "passed" then return "loses blocks" end
-  return page.us(row.median_us) .. (row.ratio and (" (%.2f)"):format(row.ratio) or "")
-end
-
--- A row for each arm of some stages, a column for each cell.
-local function by_cell(data, stages, wanted, keeps)
-  local cells = cells_with(data, stages[1], "cuda", wanted)
-  local rows = { { "stage", "arm", table.unpack(cells) } }
-  for _, stage in ipairs(stages) do
-    local first = true
-    for _, arm in ipairs(arms_of(data, stage)) do
-      if not keeps or keeps(arm) then
-        local row = { first and stage or "", "`" .. arm .. "`" }
-        for i, cell in ipairs(cells) do row[2 + i] = figure(data.find(stage, cell, arm)) end
-        rows[#rows + 1], first = row, false
-      end
-    end
-  end
-  return #rows > 1 and #cells > 0 and page.table(rows) or nil
-end
-
--- ---- the sections ----
-
-local sections = {}
-
-local MAIN = { "base", "pts-1280k", "r-1.0", "r-2.0", "load-0.95", "plane-320k",
-  "scan-armadillo-cold" }
-local FUSED = { "base", "pts-1280k", "r-2.0", "scan-armadillo-cold", "scan-armadillo-warm" }
-
-local function is_shared(arm) return not arm:match "no%-wait" end
-
---- Every language, the two stages of the comparison.
-function sections.share(data)
-  return data.suite and by_cell(data.suite, { "allocate", "update" }, MAIN, is_shared)
-end
-
-function sections.fuse(data)
-  return data.suite and by_cell(data.suite, { "fuse" }, FUSED, function(arm)
-    return not arm:match "own"
-  end)
-end
-
-function sections.later(data)
-  return data.suite and by_cell(data.suite, { "compact", "dense_update", "stencil7", "stencil27" },
-    { "base", "pts-1280k", "r-2.0", "scan-armadillo-cold" })
-end
-
--- Fewer points than the goals are for.
-local SMALL = { ["pts-20k"] = true, ["pts-80k"] = true }
-
-local function is_large(cell)
-  return not SMALL[cell] and not cell:match "building" and not cell:match "lidar"
-    and not cell:match "radar"
-end
-
-local GOALS = { rust = 1.03, triton = 1.15 }
-
--- The ratios of an arm over the cells of 320,000 points and more.
-local function ratios_of(data, stage, arm)
-  local list, worst, against, lost = {}, nil, nil, 0
-  for _, row in ipairs(data.rows) do
-    if row.stage == stage and row.arm == arm and is_large(row.cell) then
-      if row.verdict ~= "passed" then lost = lost + 1 end
-      against = row.compared_with or against
-      if row.ratio then list[#list + 1] = row.ratio end
-      if row.ratio and (not worst or row.ratio > worst.ratio) then worst = row end
-    end
-  end
-  local middle, low, high = suite.spread(list)
-  return { against = against, middle = middle, low = low, high = high, worst = worst, lost = lost,
-    cells = #list }
-end
-
--- Cells above the goal, worst first.
-local function above(data, stage, arm, goal)
-  local list = {}
-  for _, row in ipairs(data.rows) do
-    local over = row.stage == stage and row.arm == arm and is_large(row.cell) and row.ratio
-      and row.ratio > goal + 0.005
-    if over then list[#list + 1] = row end
-  end
-  table.sort(list, function(a, b) return a.ratio > b.ratio end)
-  for i, row in ipairs(list) do list[i] = ("%s %.2f"):format(row.cell, row.ratio) end
-  return #list > 0 and table.concat(list, ", ") or "none"
-end
-
---- Each arm against CUDA C++ with the same levers over all large cells, beside the goal.
-function sections.goals(data)
-  if not data.suite then return nil end
-  local rows = { { "stage", "arm", "against", "cells", "median", "least .. most", "goal",
-    "cells above it" } }
-  for _, stage in ipairs { "allocate", "update", "fuse" } do
-    for _, arm in ipairs(arms_of(data.suite, stage)) do
-      local of = ratios_of(data.suite, stage, arm)
-      local goal = stage ~= "fuse" and not arm:match "published" and GOALS[arm:match "^%a+"]
-      if of.middle then
-        rows[#rows + 1] = { stage, "`" .. arm .. "`", "`" .. of.against .. "`",
-          ("%d"):format(of.cells), ("%.2f"):format(of.middle),
-          ("%.2f .. %.2f"):format(of.low, of.high), goal and ("%.2f"):format(goal) or "",
-          goal and above(data.suite, stage, arm, goal) or of.lost > 0
-            and ("loses blocks in %d"):format(of.lost) or "" }
-      end
-    end
-  end
-  return #rows > 1 and page.table(rows) or nil
-end
-
---- Plain CUDA C++ against its regular control.
-function sections.controls(data)
-  if not data.suite then return nil end
-  local cells = cells_with(data.suite, "allocate", "cuda", MAIN)
-  local rows = { { "stage", table.unpack(cells) } }
-  for _, stage in ipairs(suite.STAGES) do
-    local row, any = { stage }, false
-    for i, cell in ipairs(cells) do
-      local one = data.suite.find(stage, cell, "cuda")
-      local ratio = one and one.of_control
-      row[1 + i], any = ratio and ("%.2f"):format(ratio) or "", any or ratio ~= nil
-    end
-    if any then rows[#rows + 1] = row end
-  end
-  return #rows > 1 and page.table(rows) or nil
-end
-
-local OWN = { "cuda-own", "cuda-own-warp", "cuda-own-run" }
-
--- The fastest of a list of arms.
-local function best_of(data, stage, cell, arms)
-  local best
-  for _, arm in ipairs(arms) do
-    local row = data.find(stage, cell, arm)
-    if row and row.median_us and (not best or row.median_us < best.median_us) then best = row end
-  end
-  return best
-end
-
---- Sums in a layout of their own against plain CUDA C++.
-function sections.best(data)
-  if not data.suite then return nil end
-  local rows = { { "cell", "`cuda`", "`cuda-own`", "`cuda-own-warp`", "`cuda-own-run`",
-    "`cuda` / best", "goal" } }
-  for _, cell in ipairs(cells_with(data.suite, "fuse", "cuda-own", FUSED)) do
-    local plain = data.suite.find("fuse", cell, "cuda")
-    local best = best_of(data.suite, "fuse", cell, OWN)
-    local row = { cell, figure(plain) }
-    for i, arm in ipairs(OWN) do row[2 + i] = figure(data.suite.find("fuse", cell, arm)) end
-    row[6] = best and ("%.2f (`%s`)"):format(plain.median_us / best.median_us, best.arm) or ""
-    row[7] = (cell == "base" or cell == "pts-1280k") and "3" or "2"
-    rows[#rows + 1] = row
-  end
-  return #rows > 1 and page.table(rows) or nil
-end
-
--- One stage of the published cells.
-local function published_of(data, stage, arms, plain)
-  local figures = data.figures
-  local heads = { "cell", "A3-cuda" }
-  for _, arm in ipairs(arms) do heads[#heads + 1] = "`" .. arm .. "`" end
-  heads[#heads + 1], heads[#heads + 2] = "plain / A3", "best / A3"
-  local rows = { heads }
-  for _, cell in ipairs(cells_with(data.published, stage, "cuda", figures.cells)) do
-    local theirs = figures[("%s cuda %s"):format(cell, stage)]
-    local row = { cell, page.us(theirs) }
-    for i, arm in ipairs(arms) do
-      local one = data.published.find(stage, cell, arm)
-      row[2 + i] = one and page.us(one.median_us) or ""
-    end
-    local our = data.published.find(stage, cell, plain)
-    row[#row + 1] = our and ("%.2f"):format(our.median_us / theirs) or ""
-    local best = best_of(data.published, stage, cell, arms)
-    row[#row + 1] = ("%.2f"):format(best.median_us / theirs)
-    rows[#rows + 1] = row
-  end
-  return #rows > 1 and page.table(rows) or nil
-end
-
---- Beside what is published: each stage.
-function sections.published_allocate(data)
-  return data.published and published_of(data, "allocate",
-    { "cuda", "cuda-no-wait", "cuda-ray", "cuda-split", "rust" }, "cuda-no-wait")
-end
-
-function sections.published_update(data)
-  return data.published and published_of(data, "update",
-    { "cuda", "cuda-ray", "cuda-warp", "cuda-split", "rust" }, "cuda")
-end
-
---- Eight volumes in one launch.
-function sections.eight(data)
-  if not data.eight then return nil end
-  local rows = { { "cell", "allocate: `cuda` (of A3-cuda)", "`cuda-no-wait`", "update: `cuda`" } }
-  for _, cell in ipairs(cells_with(data.eight, "allocate", "cuda", data.figures.cells)) do
-    local row = { cell }
-    for _, one in ipairs { { "allocate", "cuda" }, { "allocate", "cuda-no-wait" },
-      { "update", "cuda" } } do
-      local our = data.eight.find(one[1], cell, one[2])
-      local theirs = data.figures[("%s cuda %s"):format(cell, one[1])]
-      row[#row + 1] = our and ("%s (%.2f)"):format(page.us(our.median_us),
-        our.median_us / theirs) or ""
-    end
-    rows[#rows + 1] = row
-  end
-  return page.table(rows)
-end
-
--- Titles of causes, in the order of both chains.
-local CAUSES = { "waiting", "claims", "probing", "collisions", "sectors", "atomics", "reads",
-  "walk", "launch" }
-local TITLES = { sectors = "scattered", reads = "reads, writes" }
-
-local function cause_of(data, stage, cell, cause)
-  return data.causes.find(stage, cell, cause)
-    or cause == "reads" and data.causes.find(stage, cell, "reads and writes") or nil
-end
-
---- The split into causes.
-function sections.causes(data)
-  if not data.causes then return nil end
-  local heads, rows, seen = { "stage, cell", "all" }, {}, {}
-  for i, cause in ipairs(CAUSES) do heads[2 + i] = TITLES[cause] or cause end
-  for _, one in ipairs(data.causes.rows) do
-    local name = one.stage .. ", " .. one.cell
-    if not seen[name] then
-      seen[name] = true
-      local row = { name, page.us(one.us / one.share) }
-      for i, cause in ipairs(CAUSES) do
-        local part = cause_of(data, one.stage, one.cell, cause)
-        row[2 + i] = part and ("%.1f (%.0f%%)"):format(part.us, 100 * part.share) or ""
-      end
-      rows[#rows + 1] = row
-    end
-  end
-  return page.table { heads, table.unpack(rows) }
-end
-
-local DATA = { "as it is", "control", "all there", "shuffled", "morton" }
-
---- Every language on data that leaves causes out.
-function sections.data(data)
-  if not data.data then return nil end
-  local rows = { { "cell", "arm", table.unpack(DATA) } }
-  for _, one in ipairs(data.data.rows) do
-    if one.stage == "allocate" and one.data == DATA[1] then
-      local row = { one.cell, "`" .. one.arm .. "`" }
-      for i, name in ipairs(DATA) do
-        local control = name == "control"
-        local other = data.data.find(control and "allocate_regular" or "allocate", one.cell,
-          control and one.arm:match "^%a+" or one.arm, name)
-        row[2 + i] = other and page.us(other.median_us) or ""
-      end
-      rows[#rows + 1] = row
-    end
-  end
-  return page.table(rows)
-end
-
 -- ---- what the page says in short ----
+
+local sections = tables.sections
 
 local WIDTH = 140
 
@@ -369,7 +73,7 @@ end
 local function range_of(data, ...)
   local least, most = math.huge, -math.huge
   for _, one in ipairs { ... } do
-    local of = ratios_of(data, one[1], one[2])
+    local of = tables.ratios_of(data, one[1], one[2])
     if not of.middle then return nil end
     least, most = math.min(least, of.low), math.max(most, of.high)
   end
@@ -383,8 +87,10 @@ local RUST = { { "allocate", "rust" }, { "allocate", "rust-ray" }, { "allocate",
 -- What sentences are made of: everything that they may name.
 local function figures_of(data)
   local s, c = data.suite, data.causes
-  local function us(stage, cell, arm) return page.us((s.find(stage, cell, arm) or {}).median_us) end
-  local function part(stage, cell, cause) return cause_of(data, stage, cell, cause) or {} end
+  local function us(stage, cell, arm)
+    return tables.us((s.find(stage, cell, arm) or {}).median_us)
+  end
+  local function part(stage, cell, cause) return tables.cause_of(data, stage, cell, cause) or {} end
   local function factor(cell)
     local one = s.find("allocate", cell, "cuda")
     return ("%.1f"):format(one and one.of_control or 0)
@@ -395,20 +101,21 @@ local function figures_of(data)
   return {
     plain = us("allocate", "base", "cuda"), control = us("allocate_regular", "base", "cuda"),
     factor = factor "base", dense = factor "pts-1280k", far = factor "r-2.0",
-    waiting = page.us(part("allocate", "base", "waiting").us),
-    claims = page.us(part("allocate", "base", "claims").us),
-    probing = page.us(part("allocate", "base", "probing").us),
-    split = page.us(c.rows[1].us / c.rows[1].share),
+    waiting = tables.us(part("allocate", "base", "waiting").us),
+    claims = tables.us(part("allocate", "base", "claims").us),
+    probing = tables.us(part("allocate", "base", "probing").us),
+    split = tables.us(c.rows[1].us / c.rows[1].share),
     update = us("update", "base", "cuda"), collide = share("update", "base", "collisions"),
     scattered = share("update", "base", "sectors"), large = share("update", "r-2.0", "sectors"),
-    rust = range_of(s, table.unpack(RUST)), late = range_of(s, { "allocate", "triton-late" }),
+    rust = range_of(s, table.unpack(RUST)),
+    late = range_of(s, { "allocate", "triton-late" }),
     triton_most = ("%.2f"):format(triton_most or 0),
     lanes = lanes and (", line by line as CUDA C++ (`triton-lanes`) %s"):format(lanes) or " ",
     summed = range_of(s, { "update", "triton" }, { "update", "triton-warp" }),
     published = range_of(s, { "allocate", "triton-published" }),
     looks = us("allocate", "base", "cuda-late"), warp = us("update", "base", "cuda-warp"),
     fused = us("fuse", "base", "cuda"),
-    own = page.us((best_of(s, "fuse", "base", OWN) or {}).median_us),
+    own = tables.us((tables.best_of(s, "fuse", "base", tables.OWN) or {}).median_us),
   }
 end
 
@@ -481,7 +188,8 @@ end
 --- Fill the sections of a text in: what stands between `<!-- data: NAME -->` and `<!-- end -->`. A
 -- section of which there is no data stays as it is.
 -- @tparam string text
--- @tparam table data {suite, published, eight, causes, data = of `indexed`, or nil; figures}
+-- @tparam table data {suite, published, eight, causes, data, levers, hash = of `indexed`, or nil;
+--   figures}
 -- @treturn string text
 -- @treturn table names of sections that were filled in
 -- @raise "not_found" for a section that nothing makes
@@ -495,14 +203,6 @@ function page.fill(text, data)
       return open .. (made and "\n" .. made .. "\n\n" or old) .. close
     end)
   return new, filled
-end
-
---- The names of all sections.
-function page.names()
-  local names = {}
-  for name in pairs(sections) do names[#names + 1] = name end
-  table.sort(names)
-  return names
 end
 
 return page
