@@ -25,6 +25,7 @@ parser:option("--torch", "of PyTorch's ways only these; none"):argname("A,B")
 parser:option("--budget", "seconds of timing for each implementation"):argname("S")
   :convert(tonumber)
 parser:option("--json", "with --experts: every row as one line"):argname("FILE")
+parser:flag("--verbose", "with --experts: what is being done, and when")
 parser:flag("--resume", "go on with what the file of --json has")
 local options = parser:parse(arg)
 if options.resume and not options.json then parser:error "--resume goes with --json FILE" end
@@ -188,12 +189,24 @@ local function planned(list, known)
   return all, todo
 end
 
+-- Seconds and what is being done, once where only a number changes.
+local function progress()
+  local core, shown = require "perigee.core", nil
+  local started = core.now()
+  return function(text)
+    local what = text:gsub("%d+", "")
+    if what ~= shown then io.stderr:write(("%7.2f %s\n"):format(core.now() - started, text)) end
+    shown = what
+  end
+end
+
 local function print_experts(list)
   local known = recalled()
   local all, todo = planned(list, known)
   if #todo > 0 then measure_ceilings() end
   local file <close> = opened()
-  beside.run(todo, { device = options.device, budget = options.budget }, function(one)
+  beside.run(todo, { device = options.device, budget = options.budget,
+    progress = options.verbose and progress() or nil }, function(one)
     known[key_of(one.task, one.cell)] = one
     if file then file:write(pg.json.encode(one), "\n") end
     io.stderr:write(("%s: %.1f s\n"):format(key_of(one.task, one.cell), one.seconds))
