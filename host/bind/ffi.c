@@ -73,19 +73,19 @@ static void finalize_by_metatype(lua_State *L, pg_ffi *f, const ctype *type) {
   lua_setmetatable(L, -2);
 }
 
-/* A new `type` from the values at stack index `first` on. */
-static int make(lua_State *L, pg_ffi *f, ctype *type, int first) {
-  int count = lua_gettop(L) - first + 1;
+/* A new `type` from the values at stack index 2 on; `target` is that of the first. */
+static int make(lua_State *L, pg_ffi *f, ctype *type, pg_target target) {
+  int first = 2, count = lua_gettop(L) - 1;
   size_t size = type->base->size;
   if (type->base->is_vla) {
     if (count < 1) ffi_fail(L, PG_INVALID, "the number of elements is missing");
     size = open_size(L, type, check_count(L, f, first));
-    first++, count--;
+    first++, target.argument++;
   }
   if (size == CT_NOSIZE) ffi_fail(L, PG_INVALID, "size of C type is unknown or too large");
   ffi_room(L, 8);
   cdata *cd = cdata_new(L, f, type, size);
-  ffi_initialize(L, f, type, cd->at, size, first, count);
+  ffi_initialize(L, f, cd, first, &target);
   if (is_lua_integer(type)) ffi_push(L, f, type, cd->at, 0);
   finalize_by_metatype(L, f, type);
   return 1;
@@ -93,14 +93,15 @@ static int make(lua_State *L, pg_ffi *f, ctype *type, int first) {
 
 static int ffi_new(lua_State *L) {
   pg_ffi *f = ffi_of(L);
-  return make(L, f, ctype_check(L, f, 1, 0), 2);
+  return make(L, f, ctype_check(L, f, 1, 0), (pg_target){.argument = 2, .name = "new"});
 }
 
 static int ctype_call(lua_State *L) {
   pg_ffi *f = ffi_of(L);
   ctype *type = ctype_test(L, f, 1);
   if (!type) pg_lua_argument(L, 1, "ctype");
-  if (!ctype_metamethod(L, type, "__new") || type->kind == CT_PTR) return make(L, f, type, 2);
+  if (!ctype_metamethod(L, type, "__new") || type->kind == CT_PTR)
+    return make(L, f, type, (pg_target){.argument = 1});
   lua_insert(L, 1);
   lua_call(L, lua_gettop(L) - 1, LUA_MULTRET);
   return lua_gettop(L);
@@ -109,7 +110,7 @@ static int ctype_call(lua_State *L) {
 static int ffi_cast(lua_State *L) {
   pg_ffi *f = ffi_of(L);
   ctype *type = ctype_check(L, f, 1, 0);
-  pg_target target = {.cast = true};
+  pg_target target = {.argument = 2, .name = "cast", .cast = true};
   need_value(L, 2);
   if (!ct_is_number(type) && type->kind != CT_PTR) {
     char name[CT_NAME_MAX];

@@ -166,7 +166,7 @@ static int cdata_newindex(lua_State *L) {
   if (!locate(L, f, cd, 2, &s)) return metatype_newindex(L, f, cd->type);
   if (is_constant(cd, &s)) ffi_fail(L, PG_INVALID, "attempt to write to constant location");
   if (s.field)
-    ffi_store_field(L, f, s.field, s.at, 3);
+    ffi_store_field(L, f, s.field, s.at, 3, NULL);
   else
     ffi_store(L, f, s.type, s.at, 3, NULL);
   return 0;

@@ -20,24 +20,26 @@ typedef struct frame {
 } frame;
 
 /* What is called, for messages: as it was declared, as the script calls it, as the library does. */
-const char *ffi_called_name(lua_State *L) {
-  const cdata *called = lua_touserdata(L, 1); /* a function or a pointer to one */
+const char *ffi_called_name(lua_State *L, pg_ffi *f) {
+  const cdata *called = cdata_test(L, f, 1); /* a function, a pointer to one, or a ctype */
   lua_Debug level;
   Dl_info symbol;
+  char name[CT_NAME_MAX];
+  if (!called) return lua_pushstring(L, ct_name(ctype_test(L, f, 1), false, name));
   if (called->reference && lua_getiuservalue(L, 1, 1) == LUA_TSTRING) return lua_tostring(L, -1);
   if (lua_getstack(L, 0, &level) && lua_getinfo(L, "n", &level) && level.name) return level.name;
   void *entry = cdata_address(called);
   return dladdr(entry, &symbol) && symbol.dli_saddr == entry ? symbol.dli_sname : "?";
 }
 
-static _Noreturn void wrong_count(lua_State *L, const ctype *function, int got) {
+static _Noreturn void wrong_count(lua_State *L, pg_ffi *f, const ctype *function, int got) {
   ffi_fail(L, PG_INVALID,
            "wrong number of arguments for function call to '%.100s' (expected %s%u, got %d)",
-           ffi_called_name(L), function->variadic ? "at least " : "", function->count, got);
+           ffi_called_name(L, f), function->variadic ? "at least " : "", function->count, got);
 }
 
 void ffi_argument(lua_State *L, pg_ffi *f, ctype *type, void *at, int index) {
-  pg_target target = {.argument = index - 1};
+  pg_target target = {.argument = index - 1, .shares = true};
   ffi_store(L, f, type, at, index, &target);
 }
 
@@ -165,7 +167,7 @@ int ffi_call_cdata(lua_State *L, pg_ffi *f, ctype *function, void *entry) {
   if (!entry) ffi_fail(L, PG_INVALID, "attempt to call a NULL function pointer");
   if ((uint32_t)count != function->count &&
       (!function->variadic || (uint32_t)count < function->count))
-    wrong_count(L, function, count);
+    wrong_count(L, f, function, count);
   if (!function->plan) ffi_plan(L, f, function);
   if (function->plan->direct) return ffi_call_directly(L, f, function, entry);
   return call_by_libffi(L, f, function, entry, count);

@@ -25,12 +25,13 @@ typedef struct invocation {
 
 /* What C expects in the place of a result: small integers widened to a register. */
 static void write_result(lua_State *L, pg_ffi *f, ctype *type, void *result) {
+  const pg_target target = {.result = true};
   if (type->kind == CT_STRUCT || type->kind == CT_FLOAT || type->kind == CT_PTR) {
-    ffi_store(L, f, type, result, -1, NULL);
+    ffi_store(L, f, type, result, -1, &target);
     return;
   }
   uint64_t raw = 0;
-  ffi_store(L, f, type, &raw, -1, NULL);
+  ffi_store(L, f, type, &raw, -1, &target);
   int64_t value = ffi_number(type, &raw).i;
   memcpy(result, &value, sizeof value);
 }

@@ -131,9 +131,12 @@ static inline bool ct_is_text(const ctype *type) {
 
 /* Where a conversion happens, for its message: argument of a function, or nothing. */
 typedef struct pg_target {
-  int argument;     /* 0: none */
-  const char *name; /* of the function; NULL: of the C function that is being called */
+  int argument;       /* 0: none */
+  const char *name;   /* of the function; NULL: what stands at stack index 1 is being called */
+  const char *member; /* of a struct, within that argument or alone; NULL: none */
   bool cast;
+  bool shares; /* a function that is given again is the same callback */
+  bool result; /* of a callback */
 } pg_target;
 
 typedef struct pg_number {
@@ -147,7 +150,8 @@ void ffi_push_field(lua_State *L, pg_ffi *f, const ct_field *field, ctype *type,
                     int owner);
 /* Write the Lua value at `index` as a `type` to `at`; raises when it cannot be one. */
 void ffi_store(lua_State *L, pg_ffi *f, ctype *type, void *at, int index, const pg_target *target);
-void ffi_store_field(lua_State *L, pg_ffi *f, const ct_field *field, char *at, int index);
+void ffi_store_field(lua_State *L, pg_ffi *f, const ct_field *field, char *at, int index,
+                     const pg_target *target);
 _Noreturn void ffi_cannot(lua_State *L, pg_ffi *f, const ctype *type, int index,
                           const pg_target *target);
 pg_number ffi_number(const ctype *type, const void *at);
@@ -161,17 +165,18 @@ bool ct_compatible(const ctype *to, const ctype *from);
 
 /* ---- initialize.c ---- */
 
-/* Fill `size` zeroed bytes from `count` values from stack index `first` on. */
-void ffi_initialize(lua_State *L, pg_ffi *f, ctype *type, void *at, size_t size, int first,
-                    int count);
-void ffi_store_table(lua_State *L, pg_ffi *f, ctype *type, char *at, size_t size, int index);
-void ffi_store_text(lua_State *L, pg_ffi *f, ctype *type, char *at, size_t size, int index);
+/* Fill a zeroed cdata, which lies on top, from the values from stack index `first` on; `target`
+ * is that of the first. */
+void ffi_initialize(lua_State *L, pg_ffi *f, cdata *cd, int first, const pg_target *target);
+void ffi_store_table(lua_State *L, pg_ffi *f, ctype *type, void *at, int index,
+                     const pg_target *target);
+void ffi_store_text(lua_State *L, void *at, size_t size, int index);
 
 /* ---- the rest ---- */
 
 ffi_type *ffi_type_of(lua_State *L, pg_ffi *f, ctype *type);               /* abi.c */
 pg_plan *ffi_plan(lua_State *L, pg_ffi *f, ctype *function);               /* abi.c */
-const char *ffi_called_name(lua_State *L);                                 /* call.c */
+const char *ffi_called_name(lua_State *L, pg_ffi *f);                      /* call.c */
 int ffi_call_cdata(lua_State *L, pg_ffi *f, ctype *function, void *entry); /* call.c */
 bool ffi_is_direct(const ctype *function);                                 /* direct.c */
 int ffi_call_directly(lua_State *L, pg_ffi *f, const ctype *function, void *entry);

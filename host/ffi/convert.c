@@ -155,10 +155,15 @@ _Noreturn void ffi_cannot(lua_State *L, pg_ffi *f, const ctype *type, int index,
   bool is_bool = lua_type(L, index) == LUA_TBOOLEAN; /* LuaJIT's name for it, but only here */
   const char *got = is_bool ? "bool" : ffi_type_text(L, f, index, from);
   ct_name(type, false, to);
+  char place[CT_NAME_MAX] = "";
+  if (target && target->member)
+    snprintf(place, sizeof place, " for member '%.100s'", target->member);
   if (target && target->argument)
-    ffi_fail(L, PG_INVALID, "bad argument #%d to '%.100s' (cannot convert '%s' to '%s')",
-             target->argument, target->name ? target->name : ffi_called_name(L), got, to);
-  ffi_fail(L, PG_INVALID, "cannot convert '%s' to '%s'", got, to);
+    ffi_fail(L, PG_INVALID, "bad argument #%d to '%.100s' (cannot convert '%s' to '%s'%s)",
+             target->argument, target->name ? target->name : ffi_called_name(L, f), got, to, place);
+  if (target && target->result)
+    ffi_fail(L, PG_INVALID, "cannot convert '%s' to '%s', which the callback returns", got, to);
+  ffi_fail(L, PG_INVALID, "cannot convert '%s' to '%s'%s", got, to, place);
 }
 
 /* Enums are the integers that they are kept in, once that is known. */
@@ -243,10 +248,10 @@ static bool store_constant(lua_State *L, ctype *type, void *at, int index) {
 }
 
 /* Text as a const char *, or any other const of one byte, or void. */
-static bool store_string(lua_State *L, pg_ffi *f, ctype *type, void *at, int index, bool cast) {
+static bool store_string(lua_State *L, ctype *type, void *at, int index, bool cast) {
   if (type->kind == CT_ENUM) return store_constant(L, type, at, index);
   if (ct_is_text(type)) {
-    ffi_store_text(L, f, type, at, type->size, index);
+    ffi_store_text(L, at, type->size, index);
     return true;
   }
   if (type->kind != CT_PTR) return false;
@@ -295,18 +300,18 @@ static bool store(lua_State *L, pg_ffi *f, ctype *type, void *at, int index,
     if (!ct_is_number(type)) return false;
     ffi_write_number(type, at, (pg_number){.i = lua_toboolean(L, index)});
     return true;
-  case LUA_TSTRING: return store_string(L, f, type, at, index, cast);
+  case LUA_TSTRING: return store_string(L, type, at, index, cast);
   case LUA_TNIL:
     if (type->kind != CT_PTR) return false;
     put_pointer(at, NULL);
     return true;
   case LUA_TTABLE:
     if (type->kind != CT_ARRAY && type->kind != CT_STRUCT) return false;
-    ffi_store_table(L, f, type, at, type->base->size, index);
+    ffi_store_table(L, f, type, at, index, target);
     return true;
   case LUA_TFUNCTION:
     if (type->kind != CT_PTR || type->child->kind != CT_FUNC) return false;
-    put_pointer(at, ffi_callback_new(L, f, type->child, index, target && target->argument));
+    put_pointer(at, ffi_callback_new(L, f, type->child, index, target && target->shares));
     return true;
   case LUA_TLIGHTUSERDATA:
     return store_pointer(type, at, ct_get(f->types, CTID_VOID), lua_touserdata(L, index), target);
@@ -336,12 +341,15 @@ void ffi_store(lua_State *L, pg_ffi *f, ctype *type, void *at, int index, const 
   ffi_cannot(L, f, type, index, target);
 }
 
-void ffi_store_field(lua_State *L, pg_ffi *f, const ct_field *field, char *at, int index) {
+void ffi_store_field(lua_State *L, pg_ffi *f, const ct_field *field, char *at, int index,
+                     const pg_target *target) {
+  pg_target member = target ? *target : (pg_target){0};
+  member.member = field->name;
   if (!field->bits) {
-    ffi_store(L, f, field->type, at, index, NULL);
+    ffi_store(L, f, field->type, at, index, &member);
     return;
   }
   uint64_t value = 0;
-  ffi_store(L, f, field->type, &value, index, NULL);
+  ffi_store(L, f, field->type, &value, index, &member);
   write_bits(field, at, value);
 }

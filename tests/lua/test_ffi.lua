@@ -66,6 +66,34 @@ function TestFfi.test_functions_of_the_module_are_named()
     "bad argument #2 to 'offsetof': expected name of a member, got number")
 end
 
+function TestFfi.test_a_conversion_names_argument_and_member()
+  ffi.cdef "typedef struct ffi_named { int n; struct { short k; } in; int v[2]; } ffi_named;"
+  local function says(what, f, ...) lu.assertEquals(error_of(f, ...).message, what) end
+  local named = ffi.typeof "ffi_named"
+  says("bad argument #2 to 'new' (cannot convert 'string' to 'int' for member 'n')", ffi.new, named,
+    { n = "x" })
+  says("bad argument #1 to 'struct ffi_named' (cannot convert 'table' to 'short' for member 'k')",
+    named, { 1, { k = {} } })
+  says("bad argument #3 to 'struct ffi_named' (cannot convert 'bool' to 'int [2]' for member 'v')",
+    named, 1, { 2 }, true)
+  says("bad argument #4 to 'new' (cannot convert 'string' to 'int')", ffi.new, "int[3]", 1, 2, "x")
+  says("bad argument #3 to 'new' (cannot convert 'nil' to 'int')", ffi.new, "int[?]", 2, nil)
+  says("bad argument #2 to 'cast' (cannot convert 'table' to 'int')", ffi.cast, "int", {})
+  says("cannot convert 'string' to 'int' for member 'n'", function() named().n = "x" end)
+  says("cannot convert 'string' to 'int'", function() named().v[0] = "x" end)
+  local take = ffi.cast("int (*)(ffi_named, int)", function() return 5 end)
+  says("bad argument #1 to 'take' (cannot convert 'string' to 'int' for member 'v')", function()
+    take({ v = { 1, "x" } }, 3)
+    return true
+  end)
+  take:free()
+end
+
+function TestFfi.test_the_result_of_a_callback_is_named()
+  lu.assertEquals(error_of(ffi.C.qsort, ffi.new("int[2]"), 2, 4, function() return "x" end).message,
+    "cannot convert 'string' to 'int', which the callback returns")
+end
+
 function TestFfi.test_what_is_no_address_is_named()
   lu.assertEquals(error_of(ffi.fill, 5, 1).message,
     "bad argument #1 to 'fill' (cannot convert 'number' to 'void *')")
