@@ -86,6 +86,11 @@ test-cheats: deps-test build $(BUILD)/tests/shim/counting/libcuda.so.1 $(BUILD)/
 fuzz-serve: build ## random and mutated messages to `perigee serve` (FUZZ_SECONDS=30)
 	@$(BUILD)/perigee tests/serve/fuzz.lua $(FUZZ_SECONDS)
 
+.PHONY: fuzz-ffi
+fuzz-ffi: asan $(BUILD)/tests/ffi/library.so ## random calls of the ffi under ASan and UBSan, another seed each second or so (FUZZ_SECONDS=30)
+	@ASAN_OPTIONS=allocator_may_return_null=1 $(BUILD)/asan/perigee tests/ffi/drive.lua $(BUILD)/tests/ffi/library.so \
+	  $$RANDOM $(or $(FUZZ_SECONDS),30)
+
 .PHONY: test-ffi
 test-ffi: deps-test build $(BUILD)/tests/ffi/library.so ## the ffi against LuaJIT's: one script, the same output
 	@tests/ffi/run $(BUILD)

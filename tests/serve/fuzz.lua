@@ -63,8 +63,11 @@ end
 
 -- Arguments that nearly fit a tool's schema.
 local function arguments(schema)
-  local one = {}
-  for name, inner in pairs(schema.properties) do
+  local one, names = {}, {}
+  for name in pairs(schema.properties) do names[#names + 1] = name end
+  table.sort(names) -- so that a seed gives the same messages
+  for _, name in ipairs(names) do
+    local inner = schema.properties[name]
     if math.random() < 0.3 then
       one[name] = math.random() < 0.3 and value(2) or inner.examples and pick(inner.examples)
         or inner.enum and pick(inner.enum) or inner.default
