@@ -7,10 +7,11 @@
 --     perigee kernels/tsdf/page.lua --check   says whether they are what h200/ gives
 --
 -- A folder may have suite*.jsonl, published*.jsonl, levers*.jsonl, hash*.jsonl (of --json),
--- data.csv, causes.csv, eight.csv (of --csv). What it lacks stays as it is.
+-- data.csv, causes.csv, eight.csv (of --csv), causes.jsonl. What it lacks stays as it is.
 
 local argparse = require "argparse"
 local core = require "perigee.core"
+local causes = require "perigee.irregularity.causes"
 local charts = require "perigee.irregularity.charts"
 local page = require "perigee.irregularity.page"
 local report = require "perigee.irregularity.report"
@@ -26,7 +27,7 @@ local HERE = core.home .. "/kernels/tsdf"
 local DATA = HERE .. "/h200"
 local PAGES = { HERE .. "/README.md", core.home .. "/kernels/hash/README.md",
   core.home .. "/README.md" }
-local FILES = { "suite", "published", "data", "causes", "eight", "levers", "hash" }
+local FILES = { "suite", "published", "data", "causes", "eight", "levers", "hash", "agreement" }
 
 -- All records in files of a name; nil without such a file.
 local function records(name, folder)
@@ -77,7 +78,26 @@ local WRITE = {
   end,
 }
 
+-- How well counts explain times, from the variants in causes*.jsonl.
+local function bring_agreement(folder)
+  local variants, by_key = {}, {}
+  for _, record in ipairs(records("causes", folder) or {}) do
+    local key = ("%s %s %s"):format(record.variant_of, record.cell, record.key)
+    if not by_key[key] then
+      by_key[key] = { stage = record.variant_of, cell = record.cell, kernel = record.key,
+        samples = record.samples }
+      variants[#variants + 1] = by_key[key]
+    end
+    for _, name in ipairs { "us", "counters", "ncu" } do
+      by_key[key][name] = record[name] or by_key[key][name]
+    end
+  end
+  local rows = causes.agreement_rows(variants)
+  if #rows > 0 then report.csv(DATA .. "/agreement.csv", { "stage", "what", "value" }, rows) end
+end
+
 local function bring(name, folder)
+  if name == "agreement" then return bring_agreement(folder) end
   local path, list = ("%s/%s.csv"):format(DATA, name), WRITE[name] and records(name, folder)
   local timed = 0
   for _, record in ipairs(list or {}) do timed = timed + (record.time and 1 or 0) end
@@ -94,6 +114,7 @@ local function read(name)
   local rows = page.read_csv(("%s/%s.csv"):format(DATA, name))
   if not rows then return nil end
   if name == "causes" then return page.indexed(rows, "stage", "cell", "cause") end
+  if name == "agreement" then return page.indexed(rows, "stage", "what") end
   if name == "levers" then return page.indexed(rows, "cell", "arm", "lever") end
   if name == "data" then return page.indexed(rows, "stage", "cell", "arm", "data") end
   return page.indexed(rows, "stage", "cell", "arm")

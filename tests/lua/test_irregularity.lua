@@ -280,6 +280,15 @@ function TestCauses.test_counts_explain_times_that_follow_from_them()
   local agreement = causes.agreement(list, 2)
   lu.assertEquals(agreement.cells, 3)
   lu.assertTrue(agreement.worst < 0.01, agreement.worst)
+  for _, one in ipairs(list) do one.stage, one.samples = "update", 1 end
+  list[#list + 1] = { stage = "update", cell = "c1", kernel = "empty", us = 2, samples = 1,
+    counters = { warp_instructions = 0, global_load_sectors = 0, global_atomic_sectors = 0,
+    global_atomic_collisions = 0, global_store_sectors = 0 } }
+  local found = {}
+  for _, row in ipairs(causes.agreement_rows(list)) do found[row[1] .. " " .. row[2]] = row[3] end
+  lu.assertEquals(found["update largest error"]:sub(1, 3), "0.0")
+  lu.assertAlmostEquals(tonumber(found["update warp instructions"]), 3, 0.02)
+  lu.assertNil(found["allocate median error"])
 end
 
 -- On the simulator with counts; "all there" has no claims to make, and the control no table.

@@ -138,6 +138,19 @@ function causes.agreement(list, floor)
   return result
 end
 
+--- Explain the times of a stage's variants by their counts.
+-- @tparam table list of variants {us, counters, cell, kernel}
+-- @treturn table|nil what `fit` gave; nil for an empty list
+-- @treturn table|nil what `agreement` gave
+function causes.explain(list)
+  local floor = math.huge
+  for _, one in ipairs(list) do
+    if one.kernel == "empty" then floor = math.min(floor, one.us) end
+  end
+  if #list == 0 then return nil end
+  return causes.fit(list, floor), causes.agreement(list, floor)
+end
+
 --- How the simulator's counters compare with those of hardware, over all variants that have both.
 -- @tparam table list of variants {counters, ncu, samples}
 -- @treturn table list of {name, typical, least, most}: simulator / hardware
@@ -158,6 +171,38 @@ function causes.against_hardware(list)
     end
   end
   return result
+end
+
+-- The variants of a stage that are timed and counted.
+local function explained(list, stage)
+  local some = {}
+  for _, one in ipairs(list) do
+    if one.stage == stage and one.us and one.counters then some[#some + 1] = one end
+  end
+  return some
+end
+
+--- How well counts explain times, and the simulator's counters those of hardware, as rows.
+-- @tparam table list of variants {stage, cell, kernel, samples, us, counters, ncu}
+-- @treturn table list of {stage, what, value as text}
+function causes.agreement_rows(list)
+  local rows = {}
+  local function add(stage, what, value) rows[#rows + 1] = { stage, what, value } end
+  for _, stage in ipairs { "allocate", "update" } do
+    local model, agreement = causes.explain(explained(list, stage))
+    if model then
+      add(stage, "median error", ("%.3f"):format(agreement.typical))
+      add(stage, "largest error", ("%.3f"):format(agreement.worst))
+      add(stage, "largest of", (agreement.of:gsub(",", "")))
+      for k, counted in ipairs(causes.COUNTED) do
+        add(stage, counted[1], ("%.3g"):format(model.weights[k]))
+      end
+    end
+  end
+  for _, one in ipairs(causes.against_hardware(list)) do
+    add("hardware", one.name, ("%.2f"):format(one.typical))
+  end
+  return rows
 end
 
 return causes

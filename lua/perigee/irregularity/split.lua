@@ -119,14 +119,7 @@ end
 local function explain(found, options)
   local models, agreements = {}, {}
   for _, stage in ipairs(options.stages) do
-    local list, floor = variants_of(found, stage), math.huge
-    for _, one in ipairs(list) do
-      if one.kernel == "empty" then floor = math.min(floor, one.us) end
-    end
-    if #list > 0 then
-      models[stage] = causes.fit(list, floor)
-      agreements[stage] = causes.agreement(list, floor)
-    end
+    models[stage], agreements[stage] = causes.explain(variants_of(found, stage))
   end
   return models, agreements
 end

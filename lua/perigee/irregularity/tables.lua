@@ -331,6 +331,41 @@ function sections.data(data)
   return tables.markdown(rows)
 end
 
+local EXPLAINED = { "median error", "largest error", "largest of" }
+local WEIGHTS = { "warp instructions", "load sectors", "atomic sectors", "collisions",
+  "store sectors", "L2 misses" }
+local HARDWARE = { "load sectors", "atomic sectors", "store sectors", "warp instructions" }
+
+local function agreement_row(data, stage, names, as_share)
+  local row = { stage }
+  for i, name in ipairs(names) do
+    local one = data.agreement.find(stage, name)
+    local value = one and one.value or ""
+    row[1 + i] = as_share and tonumber(value) and ("%.0f%%"):format(100 * value) or tostring(value)
+  end
+  return row
+end
+
+--- How well counts explain times: errors, and what a million of each costs.
+function sections.agreement(data)
+  if not (data.agreement and data.agreement.find("allocate", EXPLAINED[1])) then return nil end
+  local errors = { { "", table.unpack(EXPLAINED) } }
+  local weights = { { "us for a million", table.unpack(WEIGHTS) } }
+  for i, stage in ipairs { "allocate", "update" } do
+    errors[1 + i] = agreement_row(data, stage, EXPLAINED, true)
+    weights[1 + i] = agreement_row(data, stage, WEIGHTS)
+  end
+  return tables.markdown(errors) .. "\n\n" .. tables.markdown(weights)
+end
+
+--- The simulator's counters over those of `ncu`.
+function sections.hardware(data)
+  if not (data.agreement and data.agreement.find("hardware", HARDWARE[1])) then return nil end
+  local row = agreement_row(data, "hardware", HARDWARE)
+  row[1] = "simulator / `ncu`"
+  return tables.markdown { { "", table.unpack(HARDWARE) }, row }
+end
+
 -- What a lever of the best fuse is called, and the knobs that it sets.
 local LEVERS = {
   { "one addition of four sums, one of the fifth", { PAIR = 0, BRICK = 0, AHEAD = 0 } },
