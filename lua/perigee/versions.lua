@@ -61,6 +61,23 @@ local function another(one, seed)
   return other
 end
 
+-- A version that is not timed but like it, where another seed makes no other inputs: with what the
+-- task's field `also` changes. Nothing of a plan may follow from such a parameter.
+local function elsewhere(one, seed)
+  for _, changes in ipairs(one.task.also) do
+    local p = setmetatable({}, getmetatable(one.p))
+    for name, value in pairs(one.p) do p[name] = value end
+    for name, value in pairs(changes) do p[name] = value end
+    local other = case.make(one.task, p, seed)
+    if alike(one, other) and not same_contents(one, other) then
+      other:expected()
+      other.elsewhere = true
+      return other
+    end
+  end
+  return nil
+end
+
 --- Give a case further versions, as many as their making is worth: `one.versions` lists them all,
 -- itself first. Expected values of all are computed, and those of a version that is held back, see
 -- unseen.
@@ -81,7 +98,7 @@ function versions.add(one, seed_of, most, own, inputs)
     list[#list + 1] = other
   end
   one.versions = list
-  one.held_back = { seed_of = seed_of }
+  one.held_back = { seed_of = seed_of, own = own }
   if inputs == 1 then
     one.held_back.why = "one version was asked for"
   elseif first_s < (own and HELD_OWN_S or HELD_S) then
@@ -96,12 +113,16 @@ local UNSEEN = 1 << 10 -- numbers of versions that are held back begin behind th
 --- A version of a case that is not among its versions: what no launch has seen.
 -- @tparam table one a case with versions
 -- @tparam integer number from 1; the same for every arm
--- @treturn table|nil a case; or nil and why there is none
+-- @treturn table|nil a case, `elsewhere` where its parameters are others, too; or nil and why there
+--   is none
 function versions.unseen(one, number)
   local held = one.held_back
   if not held or held.why then return nil, held and held.why or "it has no versions" end
   if not held[number] then
-    held[number], held.why = another(one, held.seed_of(UNSEEN + number))
+    local seed = held.seed_of(UNSEEN + number)
+    local other, why = another(one, seed)
+    if not other and not held.own then other = elsewhere(one, seed) end
+    held[number], held.why = other, not other and why or nil
   end
   return held[number], held.why
 end

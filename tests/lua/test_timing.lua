@@ -350,6 +350,29 @@ function TestTiming:test_a_case_has_versions_where_its_inputs_depend_on_the_seed
   lu.assertEquals(#versions.of(one), 8) -- for so many launches of a sample
 end
 
+-- Inputs that are published have none of another seed, but the task may say what is like them.
+function TestTiming:test_unseen_inputs_of_other_parameters()
+  local case = require "perigee.case"
+  local published = task {
+    params = { n = { default = 256 }, jitter = { default = 0 } }, also = { { jitter = 1 } },
+    inputs = function(p, rng)
+      if p.jitter == 0 then return { x = pg.array("i32", p.n) } end
+      return { x = rng:array("i32", p.n, { dist = "bits" }) }
+    end,
+  }
+  local function made(own)
+    local one = case.make(published, { n = 256, jitter = 0 }, 5)
+    versions.add(one, function(number) return number end, 3, own)
+    return one
+  end
+  local one = made(false)
+  lu.assertEquals(#versions.of(one), 1)
+  lu.assertEquals(versions.unseen(one, 1).p, { n = 256, jitter = 1 })
+  lu.assertTrue(versions.unseen(one, 1).elsewhere)
+  lu.assertFalse(versions.unseen(one, 1).io.x:equal_bits(versions.unseen(one, 2).io.x))
+  lu.assertNil(versions.unseen(made(true), 1)) -- a task's own have nothing to hide
+end
+
 -- An arm as the judge has it, whose runner answers with made-up times: `us_of` set -> time.
 local function made_up(us_of, method, batch)
   local arm = {
@@ -420,6 +443,12 @@ function TestTiming:test_a_sample_on_inputs_that_were_never_seen()
     lu.assertEquals(arm.renewed, 6)
     arm = time_made_up(made_up(function(set) return set == 2 and 11.9 or 10 end, method, batch))
     lu.assertNil(arm.failure) -- these take longer, and again
+    arm = made_up(function(set) return set == 2 and 19 or 10 end, method, batch)
+    for i = 1, 9 do arm.case.held_back[i].elsewhere = true end
+    lu.assertNil(time_made_up(arm).failure) -- as those of other parameters may
+    arm = made_up(function(set) return set == 2 and 21 or 10 end, method, batch)
+    for i = 1, 9 do arm.case.held_back[i].elsewhere = true end
+    lu.assertEquals(time_made_up(arm).failure.verdict, "cheat")
     local once
     once = made_up(function(set) return set == 2 and once.renewed == 1 and 90 or 10 end, method,
       batch)
@@ -427,6 +456,19 @@ function TestTiming:test_a_sample_on_inputs_that_were_never_seen()
     lu.assertEquals(once.renewed, 2)
     lu.assertEquals(once.time.unseen_us, 10)
   end
+end
+
+-- A kernel can tell by the clock that it is in a graph, where no unseen inputs come.
+function TestTiming:test_a_graph_is_no_quicker_than_starts_explain()
+  local function timed_as(batch_us)
+    local arm = made_up(function(_, how) return how.method == "graph" and 10 or batch_us end,
+      "graph", 2)
+    arm.steps = { {}, {} }
+    return time_made_up(arm).failure
+  end
+  lu.assertNil(timed_as(20.9)) -- two launches
+  lu.assertEquals(timed_as(21.2).verdict, "cheat")
+  lu.assertStrContains(timed_as(21.2).reason, "21.20 us a launch in a batch, 10.00 us in a graph")
 end
 
 -- A hot sample has its plan run before it, untimed: not on inputs that are to stay unseen.
