@@ -110,8 +110,7 @@ static pg_code explain(const char *log, const char *name, pg_error *error) {
   pg_where(error, "%.*s:%d", file_length, file, number);
   if (strstr(log, "could not open source file") || strstr(log, "cannot open source file"))
     return pg_hint(error, "%s", missing_header);
-  return errors > 1 ? pg_hint(error, "the first of %d errors", errors)
-                    : PG_COMPILE;
+  return errors > 1 ? pg_hint(error, "the first of %d errors", errors) : PG_COMPILE;
 }
 
 /* ---- compiling ---- */

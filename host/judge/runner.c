@@ -416,8 +416,7 @@ static pg_code dispatch(pg_runner *r, const json_t *request, json_t *reply, pg_e
     return requests[i].handle(r, request, reply, error);
   }
   pg_fail(error, PG_NOT_FOUND, "a runner has no request \"%.60s\"", op);
-  return pg_hint(error,
-                 "the requests are open, load, buffers, prepare, run, export, read, time");
+  return pg_hint(error, "the requests are open, load, buffers, prepare, run, export, read, time");
 }
 
 /* What the device found, verdicts and others; nothing when it finds nothing. */
