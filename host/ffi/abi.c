@@ -142,6 +142,7 @@ static ffi_type *struct_type(lua_State *L, pg_ffi *f, ctype *type) {
   type = type->base;
   if (type->plan) return type->plan->type;
   if (type->size == CT_NOSIZE || type->size == 0 || type->is_vla) not_by_value(L, type);
+  if (type->align > 16) not_by_value(L, type); /* libffi aligns the stack to 16 */
   ffi_type *made = need(L, f, sizeof *made);
   made->type = FFI_TYPE_STRUCT;
   made->size = type->size;

@@ -7,7 +7,7 @@ local label, path, binding = ...
 local ffi = require "ffi"
 ffi.cdef "int t_add(int a, double b); int t_sum(const int *v, int n);"
 local lib = ffi.load(path)
-local CALLS, ROUNDS, LIMIT = 200000, 40, 3
+local CALLS, ROUNDS, LIMIT = 200000, 20, 3
 
 local sink = 0
 local f, sum, v = lib.t_add, lib.t_sum, ffi.new("int[4]", 1, 2, 3, 4)

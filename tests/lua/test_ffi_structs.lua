@@ -159,4 +159,15 @@ function TestFfiStructs.test_in_a_callback()
   end)
 end
 
+function TestFfiStructs.test_what_cannot_be_passed()
+  for _, members in ipairs { "{ int x; } __attribute__((aligned(32)))", "{ long double x; }",
+    "{ }", "{ int n; int v[?]; }" } do
+    local called = ffi.cast(ffi.typeof("int (*)($)", ffi.typeof("struct " .. members)), 8)
+    local ok, e = pcall(called, {})
+    lu.assertFalse(ok)
+    lu.assertEquals(e.code, "unsupported", members)
+    lu.assertStrContains(e.message, "cannot be passed or returned by value")
+  end
+end
+
 os.exit(lu.LuaUnit.run())
