@@ -17,7 +17,7 @@ local COST = [[coalesce(median_us, CASE WHEN json_extract(record, '$.counters.co
 
 local PASSED = ([[SELECT r.id, task, impl, source_sha, params, knobs, device, gpu, at, median_us,
   coalesce(json_extract(record, '$.tool'), json_extract(record, '$.kind')) AS kind,
-  s.kind = 'import' AS imported, %s AS cost
+  s.kind = 'import' AS imported, s.name AS session, %s AS cost
   FROM records r JOIN sessions s ON s.id = r.session
   WHERE verdict = 'passed' AND cost IS NOT NULL]]):format(COST)
 
@@ -54,7 +54,7 @@ local function add(boards, row)
   end
   known.name, known.attempt, known.cost, known.at = row.impl or "?", row.id, row.cost, row.at
   known.knobs, known.source_sha = row.knobs and core.json_decode(row.knobs), row.source_sha
-  known.kind, known.imported = row.kind, row.imported == 1 or nil
+  known.kind, known.imported, known.session = row.kind, row.imported == 1 or nil, row.session
 end
 
 local function rank(board, limit)
@@ -85,8 +85,8 @@ end
 --   boards of that machine}
 -- @treturn table list of {task, params, device, unit = "us" or "warp_instructions", count, rows =
 --   list of {rank, name, kind = what made the record, imported = true where that was told by a
---   file, attempt = record's number, cost, over_best, at, knobs, source_sha}}, in the order of
---   tasks, then sizes
+--   file, session, attempt = record's number, cost, over_best, at, knobs, source_sha}}, in the
+--   order of tasks, then sizes
 function standings.boards(store, how)
   local sql, boards = PASSED, {}
   if how.task then sql = sql .. " AND task = ?" end
@@ -135,6 +135,18 @@ function standings.row(rec, id)
     params = rec.params, set = rec.set, device = rec.device }
 end
 
+-- As much of a record as perigee.drift reads: whole ones take ten times as long. A patch leaves out
+-- what is null.
+local OF_SERIES = [[json_patch('{}', json_object('task', task, 'cell', cell, 'impl', impl,
+  'device', device, 'verdict', verdict, 'at', at, 'params', json(params),
+  'kind', json_extract(record, '$.kind'), 'set', json_extract(record, '$.set'),
+  'tune', json_extract(record, '$.tune'),
+  'time', json(CASE WHEN json_type(record, '$.time') = 'object' THEN
+    json_object('median_us', json_extract(record, '$.time.median_us')) END),
+  'counters', json_object('complete', json_extract(record, '$.counters.complete'),
+    'warp_instructions', json_extract(record, '$.counters.warp_instructions')),
+  'audit', json_object('facts', json_extract(record, '$.audit.facts'))))]]
+
 -- SQL that picks what is asked for, and its values.
 local function picked(how)
   local where, values = { "1" }, {}
@@ -153,8 +165,8 @@ local function statuses(store, how, rows)
   local tasks, by_id = core.json_array {}, {}
   for i, row in ipairs(rows) do tasks[i] = row.task end
   values[#values + 1] = core.json_encode(tasks)
-  local next_row, cursor <close> = store.db:rows(([[SELECT id, record FROM records WHERE %s
-    AND task IN (SELECT value FROM json_each(?)) ORDER BY id]]):format(clause),
+  local next_row, cursor <close> = store.db:rows(([[SELECT id, %s AS record FROM records WHERE %s
+    AND task IN (SELECT value FROM json_each(?)) ORDER BY id]]):format(OF_SERIES, clause),
     table.unpack(values))
   for _, one in ipairs(drift.series(function()
     local row = next_row(cursor)

@@ -5,6 +5,7 @@
 
 local core = require "perigee.core"
 local files = require "perigee.files"
+local shape = require "perigee.record_shape"
 local suggest = require "perigee.suggest"
 
 local Store = {}
@@ -346,37 +347,6 @@ function Store:export(session, write)
   return count
 end
 
-local TYPES = { cell = "string", impl = "string", source_sha = "string", ptx_sha = "string",
-  device = "string", gpu = "string", at = "string", kind = "string", reason = "string",
-  seed = "number", params = "table", knobs = "table", set = "table", sources = "table",
-  source_texts = "table", samples_us = "table", time = "table", counters = "table" }
-
-local function is_positive(value)
-  return type(value) == "number" and value > 0 and value < math.huge
-end
-
--- What is wrong with a record that somebody may have written by hand, or nil.
-local function problem_of(rec)
-  for name, wanted in pairs(TYPES) do
-    if rec[name] ~= nil and type(rec[name]) ~= wanted then
-      return ("%s: expected a %s, got a %s"):format(name, wanted, type(rec[name]))
-    end
-  end
-  if rec.time and not is_positive(rec.time.median_us) then
-    return "time.median_us: expected a number > 0, got " .. tostring(rec.time.median_us)
-  end
-  local counted = rec.counters and rec.counters.warp_instructions
-  if counted and counted ~= 0 and not is_positive(counted) then
-    return "counters.warp_instructions: expected a number >= 0, got " .. tostring(counted)
-  end
-  for i, us in ipairs(rec.samples_us or {}) do
-    if not is_positive(us) then
-      return ("samples_us[%d]: expected a number > 0, got %s"):format(i, tostring(us))
-    end
-  end
-  return nil
-end
-
 --- A line of JSONL as a record.
 -- @raise "syntax" with the file and line
 function store.parse(line, where)
@@ -388,8 +358,8 @@ function store.parse(line, where)
   if type(value) ~= "table" or type(value.task) ~= "string" or type(value.verdict) ~= "string" then
     core.error("syntax", "a line that is no record: it has no task and verdict", hint, where)
   end
-  local wrong = problem_of(value)
-  if wrong then core.error("syntax", "a record with " .. wrong, hint, where) end
+  local wrong = shape.problem(value)
+  if wrong then core.error("syntax", wrong, hint, where) end
   return value
 end
 

@@ -170,10 +170,13 @@ function TestStore:test_a_bad_line_imports_nothing_and_is_named()
     ['{"task":"t","verdict":"passed","time":{"median_us":-5}}'] = "time.median_us: expected",
     ['{"task":"t","verdict":"passed","time":{"median_us":0}}'] = "time.median_us: expected",
     ['{"task":"t","verdict":"passed","time":{}}'] = "time.median_us: expected",
-    ['{"task":"t","verdict":"passed","time":5}'] = "time: expected a table",
-    ['{"task":"t","verdict":"passed","params":3}'] = "params: expected a table",
-    ['{"task":"t","verdict":"passed","gpu":{}}'] = "gpu: expected a string",
-    ['{"task":"t","verdict":"passed","samples_us":[1,-1]}'] = "samples_us[2]: expected",
+    ['{"task":"t","verdict":"passed","time":{"median_us":5,"ci95_us":[4]}}'] = "time.ci95_us: exp",
+    ['{"task":"t","verdict":"passed","time":5}'] = "record.time: expected object",
+    ['{"task":"t","verdict":"passed","params":3}'] = "record.params: expected object",
+    ['{"task":"t","verdict":"passed","audit":null}'] = "record.audit: expected object, got null",
+    ['{"task":"t","verdict":"passed","findings":[{"text":5}]}'] = "record.findings[0].text",
+    ['{"task":"t","verdict":"passed","gpu":{}}'] = "record.gpu: expected string",
+    ['{"task":"t","verdict":"passed","samples_us":[1,-1]}'] = "samples_us[1]: expected",
     ['{"task":"t","verdict":"passed","counters":{"warp_instructions":-1}}'] = "expected a" } do
     local ok, e = import(good .. "\n" .. text .. "\n")
     lu.assertFalse(ok)

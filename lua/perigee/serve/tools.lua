@@ -293,9 +293,9 @@ tools.LIST = {
     inputSchema = arguments({ task = TASK, set = SET, limit = LIMIT }, { "task" }),
     outputSchema = object({ task = STRING, boards = array_of(object({ params = { type = "object" },
       device = STRING, unit = STRING, rows = array_of(object({ rank = INTEGER, name = STRING,
-        attempt = INTEGER, kind = STRING, imported = BOOLEAN, cost = NUMBER, over_best = NUMBER,
-        at = STRING }, { "rank", "name", "cost" })) }, { "device", "unit", "rows" })) },
-      { "task", "boards" }),
+        attempt = INTEGER, kind = STRING, imported = BOOLEAN, session = STRING, cost = NUMBER,
+        over_best = NUMBER, at = STRING }, { "rank", "name", "cost" })) },
+      { "device", "unit", "rows" })) }, { "task", "boards" }),
     annotations = READ,
   },
 }
@@ -318,12 +318,22 @@ function tools.names()
   return names
 end
 
+-- A schema without what only perigee.serve.schema reads.
+local function public(value)
+  if type(value) ~= "table" then return value end
+  local copy = setmetatable({}, getmetatable(value))
+  for name, item in pairs(value) do
+    if type(name) ~= "string" or name:sub(1, 2) ~= "x-" then copy[name] = public(item) end
+  end
+  return copy
+end
+
 --- The list as clients see it.
 function tools.shown()
   local shown = core.json_array {}
   for i, one in ipairs(tools.LIST) do
     shown[i] = { name = one.name, title = one.title, description = one.description,
-      inputSchema = one.inputSchema, outputSchema = one.outputSchema,
+      inputSchema = public(one.inputSchema), outputSchema = public(one.outputSchema),
       annotations = one.annotations }
   end
   return shown
