@@ -459,7 +459,8 @@ function Session:run(task, how, on_record, on_missing)
       ("check one of your own: perigee check %s FILE.cu"):format(task.name), task.where)
   end
   validate.prepare(task)
-  self.pool:fill(#arms)
+  for _, arm in ipairs(arms) do arm.impl = arm.declared end
+  self.pool:fill(without_runner(arms))
   local number = 0
   for _, cell in ipairs(cells) do
     local wanted = not how.wants or how.wants(cell, 1)
