@@ -451,7 +451,8 @@ function Session:run(task, how, on_record, on_missing)
   local cells = task:select_cells(how.cells, how.set)
   local arms = {}
   for i, declared in ipairs(task:select_impls(how.impls)) do
-    arms[i] = { declared = impl.resolve(task, declared), only = declared.only }
+    arms[i] = { declared = impl.resolve(task, declared), only = declared.only,
+      passes = how.passes }
   end
   check_choice(arms, how.knobs)
   if #arms == 0 then

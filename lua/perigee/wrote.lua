@@ -99,13 +99,13 @@ function wrote.judge(arm, asked, reply, sets)
 end
 
 --- Where samples are chosen: take and judge more until they are enough, with those of earlier
--- timings of the same arm.
+-- timings of the same arm. Where a task's own is timed in several passes they share its samples.
 -- @tparam table arm
 -- @tparam function take samples -> the request and its reply, or nil and a failure
 -- @treturn table|nil a failure
 function wrote.more(arm, take)
   local started = core.now()
-  local most = arm.impl.foreign and CHOSEN or CHOSEN_OWN
+  local most = arm.impl.foreign and CHOSEN or math.max(1, CHOSEN_OWN // (arm.passes or 1))
   while not right_of(arm) and arm.kept_set and (arm.chosen or 0) < most
     and core.now() - started < CHOSEN_S do
     local asked, reply = take(math.random(1, 4))

@@ -10,7 +10,7 @@ local budget = {}
 local SLICE_S, SLICE_LEAST_S, SLICE_MOST_S = 0.05, 0.02, 0.5
 -- Seconds on a GPU beside timing: of a cell (inputs, expected values), each of its arms
 -- (buffers, loading, judging), and an arm in a pass (judging what it wrote).
-local CELL_S, ARM_S, PASS_S = 0.3, 0.2, 0.06
+local CELL_S, ARM_S, PASS_S = 0.3, 0.12, 0.06
 
 local Budget = {}
 Budget.__index = Budget
