@@ -3,9 +3,10 @@
 --
 -- A row is plain data: {task, cell, seconds = what it took, arms = list of {impl, kind = "ours",
 -- "library" or "torch", verdict, reason, median_us, ci95_us, samples, of_limit = share of the
--- limit, limit = its name, error, compared = what the error is of, library, version, note}}. The
--- error is the largest of the validator's checks: the norm of what is off over that of what the
--- reference in float64 says, 0 where only equal is right.
+-- limit, limit = its name, error, compared = what the error is of, detail = that check in words,
+-- with the largest error in the task's own unit, library, version, note}}. The error is the largest
+-- of the validator's checks: the norm of what is off over that of what the reference in float64
+-- says, 0 where only equal is right.
 -- @module perigee.beside
 
 local core = require "perigee.core"
@@ -62,8 +63,8 @@ local function arm_of(record)
     impl = record.impl, kind = kind_of(record), verdict = record.verdict, reason = record.reason,
     hint = record.hint, median_us = time.median_us, ci95_us = time.ci95_us, samples = time.samples,
     of_limit = efficiency.of_limit, limit = efficiency.limit, error = check.error,
-    compared = check.name, library = library.library, version = library.version,
-    note = library.note,
+    compared = check.name, detail = check.detail, library = library.library,
+    version = library.version, note = library.note,
   }
 end
 

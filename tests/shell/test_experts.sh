@@ -84,6 +84,8 @@ out=$(on_shim tasks/table.lua --experts --device cuda:0 --budget 0.02 --torch to
   "*| time | naive | ours, best | time | library |*| \`test/scale\` | *s | naive | *s | driver 13000 | *s | *x | *s | - | - | *s |*status 0"
 check "shares of the limit, which has a name" "$out" "*| \`test/scale\` | memory bandwidth | 0.0 % | 0.0 % | 0.0 % |*"
 check "errors, and what they are of" "$out" "*| \`test/scale\` | y | ?.?e-8 | ?.?e-8 | ?.?e-8 |*"
+titles() { grep -E '^\| (time|share of the limit|error) \|'; }
+check "tasks/README.md has these columns" "$(titles <tasks/README.md)" "$(titles <<<"$out")"
 check "and what was not measured, with the reason" "$out" \
   "*- \`test/scale\`, missing: environment: this machine has no libperigee_has_no_such_library*"
 again=$("$build/perigee" tasks/table.lua --experts --json "$folder/rows" --resume "$tasks" 2>&1)
