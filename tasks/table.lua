@@ -175,6 +175,15 @@ local function opened()
   return file
 end
 
+local function has_all(kept, impls)
+  local found = {}
+  for _, arm in ipairs(kept and kept.arms or {}) do found[arm.impl] = true end
+  for _, name in ipairs(impls) do
+    if not found[name] then return false end
+  end
+  return true
+end
+
 -- One entry for each row, and those of them that are still to be measured.
 local function planned(list, known)
   local all, todo, torch = {}, {}, ways()
@@ -183,7 +192,7 @@ local function planned(list, known)
     for _, cell in ipairs(impls and (entry.cells[1] and entry.cells or { false }) or {}) do
       local one = { task = entry.task, cell = cell or nil, impls = impls }
       all[#all + 1] = one
-      if not known[key_of(one.task.name, one.cell)] then todo[#todo + 1] = one end
+      if not has_all(known[key_of(one.task.name, one.cell)], impls) then todo[#todo + 1] = one end
     end
   end
   return all, todo

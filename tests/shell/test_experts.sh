@@ -88,7 +88,7 @@ titles() { grep -E '^\| (time|share of the limit|error) \|'; }
 check "tasks/README.md has these columns" "$(titles <tasks/README.md)" "$(titles <<<"$out")"
 check "and what was not measured, with the reason" "$out" \
   "*- \`test/scale\`, missing: environment: this machine has no libperigee_has_no_such_library*"
-again=$("$build/perigee" tasks/table.lua --experts --json "$folder/rows" --resume "$tasks" 2>&1)
+again=$("$build/perigee" tasks/table.lua --experts --torch torch --json "$folder/rows" --resume "$tasks" 2>&1)
 check "a row that was kept is not measured again" "$(grep '^|' <<<"$again")" "$(grep '^|' <<<"$out")"
 
 printf '#!/bin/bash\nexec python3 -I "$@"\n' >"$folder/python"
