@@ -18,7 +18,7 @@ static void check_members(const ctype *type) {
   for (uint32_t i = 0; i < type->count; i++) {
     const ct_field *field = &type->fields[i];
     size_t size = field->type->base->size, offset;
-    if (field->bits) size = (size_t)(field->bit + field->bits + 7) / 8;
+    if (field->bits || field->value) size = (size_t)(field->bit + field->bits + 7) / 8;
     if (size == CT_NOSIZE) size = 0;
     require(field->offset + size <= type->size, "a member outside its struct");
     if (!field->name) continue;
