@@ -74,24 +74,48 @@ local function sort(self)
   end)
 end
 
+local function make(task, p, seed, family, inputs_of)
+  local self = setmetatable({
+    task = task, p = p, seed = seed, family = family, list = {}, by_name = {},
+    signatures = task:contract(p),
+  }, Case)
+  self.io = io_of(self)
+  add(self, "input", inputs_of(rng.new(seed)))
+  add(self, "state", task:call("state", p, self.io))
+  add(self, "output", task:call("outputs", p, self.io))
+  sort(self)
+  return self
+end
+
 --- Make a case.
 -- @tparam table task
 -- @tparam table p resolved parameters
 -- @tparam integer seed
 -- @tparam[opt] string family of values that inputs get, see perigee.families
 function case.make(task, p, seed, family)
-  local self = setmetatable({
-    task = task, p = p, seed = seed, family = family, list = {}, by_name = {},
-    signatures = task:contract(p),
-  }, Case)
-  self.io = io_of(self)
-  local inputs = task:call("inputs", p, rng.new(seed))
-  if family then require("perigee.families").apply(inputs or {}, family) end
-  add(self, "input", inputs)
-  add(self, "state", task:call("state", p, self.io))
-  add(self, "output", task:call("outputs", p, self.io))
-  sort(self)
-  return self
+  return make(task, p, seed, family, function(draw)
+    local inputs = task:call("inputs", p, draw)
+    if family then require("perigee.families").apply(inputs or {}, family) end
+    return inputs
+  end)
+end
+
+--- A case whose inputs are as large as those of another, by the task's field `renew`; nil where the
+-- task has none.
+-- @tparam table one a case
+-- @tparam integer seed
+function case.like(one, seed)
+  if not one.task.renew then return nil end
+  return make(one.task, one.p, seed, nil, function(draw)
+    local inputs = {}
+    for _, buffer in ipairs(one.list) do
+      if buffer.role == "input" then inputs[buffer.name] = one.io[buffer.name] end
+    end
+    for name, input in pairs(one.task:call("renew", one.p, one.io, draw) or {}) do
+      inputs[name] = input
+    end
+    return inputs
+  end)
 end
 
 -- A list, a number or an array -> an array with as many elements as the buffer.

@@ -20,7 +20,8 @@ local task = {}
 local FIELDS = {
   name = "string", category = "string", level = "string", doc = "string", params = "table",
   cells = "table", sweeps = "table",
-  derive = "function", inputs = "function", state = "function", outputs = "function",
+  derive = "function", inputs = "function", renew = "function", state = "function",
+  outputs = "function",
   kernel = "string table function", args = "function", launch = "function table",
   reference = "function",
   validate = "table function string", time = "function table", work = "function", impls = "table",

@@ -108,6 +108,17 @@ local function inputs(regular)
   end
 end
 
+-- Another image of the same scene over other sums: the seed says how many blocks are listed.
+local function renew(p, io, rng)
+  local depth = io.depth:copy()
+  sums_before[depth] = {}
+  for _, name in ipairs(SUMS) do
+    sums_before[depth][name] = multiples(rng, io[name].shape, 32)
+  end
+  return { depth = depth, image_weight = multiples(rng, { p.side, p.side }, 2), image_color =
+    rng:array("u8", { p.side, p.side, 3 }, { dist = "integer", first = 0, last = 255 }) }
+end
+
 local function state(_, io)
   local buffers = {}
   for name, sums in pairs(sums_before[io.depth]) do
@@ -150,7 +161,7 @@ local function task(name, fields)
   fields.params = stages.params { idle = { default = 0.3, sim = 0.3, check = { 0.3, 0.3, 0.9, 0.0 },
     min = 0.0, max = 1.0, doc = "share of blocks that are not in the list" } }
   fields.cells, fields.derive, fields.args = stages.cells(), derive, args
-  fields.state, fields.reference = state, reference
+  fields.renew, fields.state, fields.reference = renew, state, reference
   fields.launch = stages.launch(1, THREADS)
   fields.validate = { "close", of = SUMS, ops = 8, bound = "worst", scale = "slack" }
   fields.time, fields.work = tsdf.time, work

@@ -3,6 +3,8 @@
 local pg = require "perigee"
 local csr = require "sparse.csr"
 
+local BETWEEN = { dist = "uniform", low = -1, high = 1 }
+
 -- Blocks that have an equal part of the elements: 5 for each of 132 multiprocessors.
 local function parts(p)
   return math.max(1, math.min(660, p.rows * p.mean // 1024))
@@ -39,10 +41,14 @@ matrix must be read, 8 bytes each, and the vectors moved.]==],
   },
   inputs = function(p, rng)
     local first, column = csr.make(rng:integer(0, (1 << 62) - 1), p.matrix, p.rows, p.mean)
-    local between = { dist = "uniform", low = -1, high = 1 }
     return {
-      first = first, column = column, value = rng:array("f32", column.count, between),
-      x = rng:array("f32", p.rows, between),
+      first = first, column = column, value = rng:array("f32", column.count, BETWEEN),
+      x = rng:array("f32", p.rows, BETWEEN),
+    }
+  end,
+  renew = function(p, io, rng) -- how many elements there are follows from the seed
+    return {
+      value = rng:array("f32", io.value.count, BETWEEN), x = rng:array("f32", p.rows, BETWEEN),
     }
   end,
   families = { "tiny", "huge" },

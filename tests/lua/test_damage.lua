@@ -1,6 +1,6 @@
 -- Every task is proven at the distribution of its default size: what its first implementation
 -- computes is right, depends on the inputs, and every damaged version of it is rejected by the
--- task's own validators.
+-- task's own validators. And every task has inputs to end a timing with.
 package.path = "tests/lua/?.lua;" .. package.path
 local lu = require "luaunit"
 local pg = require "perigee"
@@ -8,6 +8,7 @@ local core = require "perigee.core"
 local damage = require "perigee.damage"
 local precision = require "perigee.precision"
 local scaled = require "scaled"
+local versions = require "perigee.versions"
 
 -- What a contract leaves open, by task. Nothing else may pass.
 local OPEN = {
@@ -81,6 +82,10 @@ for _, task in ipairs((pg.catalogue.all())) do
     lu.assertTrue(proof.right.ok, proof.right.reason)
     lu.assertEquals(proof.accepted, {})
     lu.assertEquals(missing(one, proof), {})
+    -- There are inputs that no launch has seen when a candidate's timing ends.
+    one.held_back = { seed_of = function(number) return number end }
+    local unseen, why = versions.unseen(one, 1)
+    lu.assertNotNil(unseen, why)
   end
 end
 

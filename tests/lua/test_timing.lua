@@ -357,6 +357,30 @@ function TestTiming:test_a_case_has_versions_where_its_inputs_depend_on_the_seed
   lu.assertEquals(#versions.of(one), 8) -- for so many launches of a sample
 end
 
+-- Where sizes follow from the inputs, the task says which others have the same.
+function TestTiming:test_inputs_of_the_same_sizes()
+  local case = require "perigee.case"
+  local grown = task {
+    inputs = function(p, rng)
+      local count = rng:integer(10, 1000)
+      return { x = rng:array("i32", p.n, { dist = "bits" }), more = rng:array("i32", count) }
+    end,
+    kernel = "void add(const int* x, const int* more, int* y, int n)",
+    renew = function(p, io, rng)
+      lu.assertEquals(io.x.count, p.n)
+      return { x = rng:array("i32", p.n, { dist = "bits" }) }
+    end,
+  }
+  local one = case.make(grown, { n = 256 }, 5)
+  versions.add(one, function(number) return number end)
+  lu.assertEquals(#versions.of(one), 3)
+  for _, other in ipairs { versions.of(one)[2], versions.of(one)[3], versions.unseen(one, 1) } do
+    lu.assertFalse(other.io.x:equal_bits(one.io.x))
+    lu.assertTrue(other.io.more:equal_bits(one.io.more))
+    lu.assertEquals(other:expected().y[7], other.io.x[7] ~ 1)
+  end
+end
+
 -- Inputs that are published have none of another seed, but the task may say what is like them.
 function TestTiming:test_unseen_inputs_of_other_parameters()
   local case = require "perigee.case"
