@@ -33,7 +33,7 @@ local FILES = { "suite", "published", "data", "causes", "eight", "levers", "hash
 local function records(name, folder)
   local list
   for _, file in ipairs(core.list_dir(folder)) do
-    if file:match("^" .. name .. ".*%.jsonl$") then
+    if file:match("^" .. name .. ".*%.jsonl[%.%d]*$") then
       list = list or {}
       for line in core.read_file(folder .. "/" .. file):gmatch "[^\n]+" do
         local record = core.json_decode(line)

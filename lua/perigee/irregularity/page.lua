@@ -97,7 +97,7 @@ local function figures_of(data)
   end
   local function share(...) return ("%.0f%%"):format(100 * (part(...).share or 0)) end
   local _, triton_most = range_of(s, { "allocate", "triton" })
-  local lanes = range_of(s, { "allocate", "triton-lanes" })
+  local lanes = range_of(s, { "allocate", "triton-lanes" }, { "update", "triton-lanes" })
   return {
     plain = us("allocate", "base", "cuda"), control = us("allocate_regular", "base", "cuda"),
     factor = factor "base", dense = factor "pts-1280k", far = factor "r-2.0",
@@ -110,7 +110,8 @@ local function figures_of(data)
     rust = range_of(s, table.unpack(RUST)),
     late = range_of(s, { "allocate", "triton-late" }),
     triton_most = ("%.2f"):format(triton_most or 0),
-    lanes = lanes and (", line by line as CUDA C++ (`triton-lanes`) %s"):format(lanes) or " ",
+    lanes = lanes and ("; line by line as CUDA C++ (`triton-lanes`) %s in both"):format(lanes)
+      or " ",
     summed = range_of(s, { "update", "triton" }, { "update", "triton-warp" }),
     published = range_of(s, { "allocate", "triton-published" }),
     looks = us("allocate", "base", "cuda-late"), warp = us("update", "base", "cuda-warp"),
@@ -126,7 +127,7 @@ local function said(template, figures)
     missing = missing or not figures[name] or figures[name] == ""
     return figures[name] or ""
   end)
-  return not missing and text:gsub(" %)", ")") or nil
+  return not missing and text:gsub(" %.", ".") or nil
 end
 
 local SHORT = {
@@ -143,7 +144,7 @@ local SHORT = {
   [[- **The language's share is small** ([figures](#which-share-is-the-languages)). With the same
   levers, in the cells of 320,000 points and more, Rust takes $rust times as long as CUDA C++;
   Triton $late times in `allocate`, where it cannot branch by lane (`triton-late`; without PTX of
-  its own up to $triton_most$lanes), and $summed times in `update`.
+  its own up to $triton_most), and $summed times in `update`$lanes.
   The published Triton program takes $published
   times as long as plain CUDA C++ here too, and loses blocks where the table is half full: it makes
   an atomic where a load would do. That is the program.]],
