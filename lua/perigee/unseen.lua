@@ -13,7 +13,8 @@ local unseen = {}
 -- Over the median on inputs that it has seen, of which it may keep the answers to some versions and
 -- be slow for the others: so it is the median.
 local SHARE, MORE_US = 0.10, 1
--- The same where there are no other inputs but such of other parameters: those may take longer.
+-- The same for a task's own implementations, which have no reason to keep any, and where there are
+-- no other inputs but such of other parameters: those may take longer.
 local FAR_SHARE, FAR_US = 0.5, 5
 -- A launch in a batch over one in a graph, which is timed there; unseen inputs are not in graphs.
 local LAUNCH_US = 5
@@ -116,7 +117,9 @@ local function most(arm, us, share, more_us)
 end
 
 local function too_slow(arm, us, usual)
-  if arm.fresh.elsewhere then return us > most(arm, usual, FAR_SHARE, FAR_US) end
+  if arm.fresh.elsewhere or not arm.impl.foreign then
+    return us > most(arm, usual, FAR_SHARE, FAR_US)
+  end
   return us > most(arm, usual, SHARE, MORE_US)
 end
 
@@ -134,6 +137,7 @@ local function try(arm, timing)
   arm.outside_us = differs_in_graphs(arm, usual) and usual or nil
   if arm.outside_us then return us, true end
   if us <= most(arm, usual, AGAIN_SHARE, AGAIN_US) then return us, false end
+  if not arm.impl.foreign then return us, too_slow(arm, us, usual) end
   local seen, failure = again(arm, timing)
   if failure then return nil, false, failure end
   arm.again_us = seen

@@ -407,8 +407,8 @@ end
 -- An arm as the judge has it, whose runner answers with made-up times: `us_of` set -> time.
 local function made_up(us_of, method, batch)
   local arm = {
-    impl = { name = "a" }, batch = batch or 1, method = method or "cold", steps = {}, ptx = "",
-    digests = { 7, 8 }, kept_set = 3, fresh_set = 2, renewed = 0,
+    impl = { name = "a", foreign = true }, batch = batch or 1, method = method or "cold",
+    steps = {}, ptx = "", digests = { 7, 8 }, kept_set = 3, fresh_set = 2, renewed = 0,
     case = { versions = { 1, 2 }, held_back = {} },
   }
   for i = 1, 9 do
@@ -474,6 +474,9 @@ function TestTiming:test_a_sample_on_inputs_that_were_never_seen()
     lu.assertEquals(arm.renewed, 6)
     arm = time_made_up(made_up(function(set) return set == 2 and 11.9 or 10 end, method, batch))
     lu.assertNil(arm.failure) -- these take longer, and again
+    arm = made_up(function(set) return set == 2 and 15 or 10 end, method, batch)
+    arm.impl.foreign = nil -- nor has a task's own implementation any reason
+    lu.assertNil(time_made_up(arm).failure)
     arm = made_up(function(set) return set == 2 and 19 or 10 end, method, batch)
     for i = 1, 9 do arm.case.held_back[i].elsewhere = true end
     lu.assertNil(time_made_up(arm).failure) -- as those of other parameters may
