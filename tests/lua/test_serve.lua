@@ -452,6 +452,22 @@ function TestEnds:test_a_waiting_call_is_cancelled_without_the_one_that_runs()
   lu.assertEquals(client:tool("history", {}).total, 1)
 end
 
+function TestEnds:test_what_waits_is_limited_in_bytes_as_well()
+  local client <close> = serve():open()
+  hang(client)
+  local given = { task = "vector/saxpy", files = {} }
+  for i = 1, 25 do given.files[i .. ".cu"] = ("x"):rep(1000000) end
+  local line = core.json_encode { jsonrpc = "2.0", id = "ID", method = "tools/call", params = {
+    name = "compile", arguments = given } } .. "\n"
+  for id = 1, 3 do client:send((line:gsub('"ID"', id))) end
+  client:send { jsonrpc = "2.0", id = "small", method = "tools/call", params = { name = "compile",
+    arguments = { task = "vector/saxpy", source = "x" } } }
+  local answer
+  repeat answer = client:next() until answer.id
+  lu.assertEquals({ answer.id, answer.result.isError }, { "small", true })
+  lu.assertStrContains(answer.result.content[1].text, "4 calls of 72 MiB are waiting already")
+end
+
 function TestEnds:test_a_judge_that_dies_is_an_error_and_the_next_call_gets_another()
   local client <close> = serve():open()
   hang(client)

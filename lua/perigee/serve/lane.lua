@@ -42,9 +42,11 @@ function Lane:add(call)
   self:next()
 end
 
---- How many calls are under way or waiting.
+--- How many calls are under way or waiting, and bytes of what waits.
 function Lane:count()
-  return #self.waiting + (self.call and 1 or 0)
+  local bytes = 0
+  for _, call in ipairs(self.waiting) do bytes = bytes + #call.line end
+  return #self.waiting + (self.call and 1 or 0), bytes
 end
 
 function Lane:stop()

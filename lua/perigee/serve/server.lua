@@ -22,7 +22,7 @@ local server = {}
 
 local LINE_MOST = 32 << 20 -- bytes of one message
 local UNREAD_MOST = 4 << 20 -- bytes of answers that the client has not read: then it is not heard
-local CALLS_MOST = 64 -- waiting in a lane
+local CALLS_MOST, BYTES_MOST = 64, 64 << 20 -- waiting in a lane
 local MEMORY_SHARE = 0.75 -- of what is available at the start: for all that a call holds
 local LAST_S = 1 -- for quick answers after the end of input
 
@@ -119,8 +119,9 @@ end)
 -- Hand a request to a lane.
 function Server:work(message, which)
   local one = self.lanes[which]
-  if one:count() >= CALLS_MOST then
-    local text = ("%d calls are waiting already"):format(one:count())
+  local count, bytes = one:count()
+  if count >= CALLS_MOST or bytes > BYTES_MOST then
+    local text = ("%d calls of %.0f MiB are waiting already"):format(count, bytes / 2 ^ 20)
     if message.method ~= "tools/call" then return self:fail(message, "internal", text) end
     return self:succeed(message, tool_error(text, "call again when some ended"))
   end
@@ -129,6 +130,7 @@ function Server:work(message, which)
   call.folder = which == "bench" and self:scratch() or nil
   call.line = core.json_encode { method = message.method, params = message.params,
     version = message.version, options = self.options, folder = call.folder }
+  message.params = { name = message.params.name } -- the sources are in the line
   self.calls[call.key] = call
   one:add(call)
 end
