@@ -328,7 +328,10 @@ static int ffi_tonumber(lua_State *L) {
   pg_ffi *f = ffi_of(L);
   pg_number number;
   need_value(L, 1);
-  if (ffi_lua_number(L, f, 1, &number)) {
+  const cdata *cd = cdata_test(L, f, 1);
+  bool is_complex = cd && ct_is_complex(cd->type);
+  if (is_complex) number = ffi_number(cd->type->base->fields[0].type, cd->at);
+  if (is_complex || ffi_lua_number(L, f, 1, &number)) {
     if (number.is_float)
       lua_pushnumber(L, number.d);
     else

@@ -141,7 +141,10 @@ static int take_registers(registers *taken, const ffi_type *type) {
 static ffi_type *struct_type(lua_State *L, pg_ffi *f, ctype *type) {
   type = type->base;
   if (type->plan) return type->plan->type;
-  if (type->size == CT_NOSIZE || type->size == 0 || type->is_vla) not_by_value(L, type);
+  bool has_class =
+      type->is_word && (!type->count || type->size > 16); /* of its own: libffi's none */
+  if (type->size == CT_NOSIZE || type->size == 0 || type->is_vla || has_class)
+    not_by_value(L, type);
   if (type->align > 16) not_by_value(L, type); /* libffi aligns the stack to 16 */
   ffi_type *made = need(L, f, sizeof *made);
   made->type = FFI_TYPE_STRUCT;

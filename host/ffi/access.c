@@ -55,6 +55,18 @@ static void element(lua_State *L, const cdata *cd, int64_t i, spot *out) {
   out->at = ffi_offset(cdata_address(cd), (uint64_t)i * child->base->size);
 }
 
+/* c[0] and c[1] of a complex number are its parts. */
+static bool part(lua_State *L, pg_ffi *f, const cdata *cd, int key, spot *out) {
+  pg_number number;
+  if (!ct_is_complex(cd->type) || !ffi_lua_number(L, f, key, &number)) return false;
+  if (number.is_float) number.i = ffi_to_int(number.d);
+  if (number.i != 0 && number.i != 1)
+    ffi_fail(L, PG_RANGE, "index %lld of a complex number: expected 0 or 1", (long long)number.i);
+  const ct_field *field = &cd->type->base->fields[number.i];
+  *out = (spot){.type = field->type, .at = (char *)cd->at + field->offset, .field = field};
+  return true;
+}
+
 /* ---- members ---- */
 
 static bool member(lua_State *L, const cdata *cd, int key, spot *out) {
@@ -78,6 +90,7 @@ static bool member(lua_State *L, const cdata *cd, int key, spot *out) {
 static bool locate(lua_State *L, pg_ffi *f, const cdata *cd, int key, spot *out) {
   pg_number number;
   if (lua_type(L, key) == LUA_TSTRING) return member(L, cd, key, out);
+  if (part(L, f, cd, key, out)) return true;
   bool indexed = cd->type->kind == CT_PTR || cd->type->kind == CT_ARRAY;
   if (!indexed || !ffi_lua_number(L, f, key, &number)) return false;
   element(L, cd, number.is_float ? ffi_to_int(number.d) : number.i, out);
@@ -143,7 +156,7 @@ static bool is_constant(const cdata *cd, const spot *s) {
   if (s->type->quals & CT_CONST) return true;
   if (!s->field) return false;
   const ctype *holder = cd->type->kind == CT_PTR ? cd->type->child : cd->type;
-  return holder->quals & CT_CONST;
+  return holder->quals & CT_CONST || ct_is_complex(holder); /* a number, whose parts stay */
 }
 
 static int metatype_newindex(lua_State *L, pg_ffi *f, const ctype *type) {

@@ -202,9 +202,34 @@ static bool store_pointer(ctype *type, void *at, const ctype *pointee, void *val
   return true;
 }
 
+/* A number is a complex one without an imaginary part. */
+static void put_complex(const ctype *type, void *at, pg_number re, pg_number im) {
+  const ct_field *parts = type->base->fields;
+  ffi_write_number(parts[0].type, at, re);
+  ffi_write_number(parts[1].type, (char *)at + parts[1].offset, im);
+}
+
+/* Complex to complex, a number to complex, and the real part of one to a number. */
+static bool store_complex(const ctype *type, void *at, const cdata *cd) {
+  bool from_complex = ct_is_complex(cd->type);
+  const ct_field *parts = cd->type->base->fields;
+  const ctype *real = from_complex ? parts[0].type : cd->type;
+  pg_number re = ffi_number(real, cd->at), im = {.i = 0};
+  if (from_complex) im = ffi_number(parts[1].type, (const char *)cd->at + parts[1].offset);
+  if (ct_is_complex(type))
+    put_complex(type, at, re, im);
+  else if (ct_is_number(type))
+    ffi_write_number(type, at, re);
+  else
+    return false;
+  return true;
+}
+
 static bool store_cdata(ctype *type, void *at, const cdata *cd, const pg_target *target) {
   const ctype *from = cd->type;
   bool cast = target && target->cast;
+  if (ct_is_complex(from) || (ct_is_number(from) && ct_is_complex(type)))
+    return store_complex(type, at, cd);
   if (ct_is_number(from)) {
     if (ct_is_number(type)) {
       ffi_write_number(type, at, ffi_number(from, cd->at));
@@ -228,6 +253,10 @@ static bool store_cdata(ctype *type, void *at, const cdata *cd, const pg_target 
 static bool store_number(lua_State *L, pg_ffi *f, ctype *type, void *at, int index, bool cast) {
   pg_number number;
   ffi_lua_number(L, f, index, &number);
+  if (ct_is_complex(type)) {
+    put_complex(type, at, number, (pg_number){.i = 0});
+    return true;
+  }
   if (ct_is_number(type)) {
     ffi_write_number(type, at, number);
     return true;

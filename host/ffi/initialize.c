@@ -175,7 +175,7 @@ static bool is_whole(lua_State *L, pg_ffi *f, const ctype *type, int index) {
   if (lua_istable(L, index)) return true;
   if (lua_type(L, index) == LUA_TSTRING && type->kind == CT_ARRAY) return true;
   const cdata *cd = cdata_test(L, f, index);
-  return cd && ct_same(cd->type, type);
+  return cd && (ct_same(cd->type, type) || (ct_is_complex(cd->type) && ct_is_complex(type)));
 }
 
 static void whole(lua_State *L, pg_ffi *f, ctype *type, const room *to, int index) {
@@ -184,7 +184,7 @@ static void whole(lua_State *L, pg_ffi *f, ctype *type, const room *to, int inde
     store_table(L, f, type, to, index);
   } else if (lua_type(L, index) == LUA_TSTRING && ct_is_text(type)) {
     ffi_store_text(L, to->at, to->size, index);
-  } else if (cd && (type->kind == CT_ARRAY || type->kind == CT_STRUCT)) {
+  } else if (cd && (type->kind == CT_ARRAY || type->kind == CT_STRUCT) && !ct_is_complex(type)) {
     size_t known = cd->size == CT_NOSIZE ? cd->type->base->size : cd->size;
     if (known == CT_NOSIZE) ffi_cannot(L, f, type, index, to->target);
     memcpy(to->at, cd->at, known < to->size ? known : to->size);

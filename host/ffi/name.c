@@ -52,6 +52,7 @@ static void tag_name(spelling *s, const ctype *type) {
   char number[16];
   snprintf(number, sizeof number, "%u", type->base->id);
   prepend_word(s, type->name ? type->name : number);
+  if (type->base->is_word) return;
   prepend_word(s, type->kind == CT_ENUM ? "enum" : type->is_union ? "union" : "struct");
 }
 

@@ -251,6 +251,15 @@ static int cdata_pairs(lua_State *L) {
 
 /* ---- tostring ---- */
 
+static void push_complex(lua_State *L, const cdata *cd) {
+  char text[96];
+  const ct_field *parts = cd->type->base->fields;
+  pg_number re = ffi_number(parts[0].type, cd->at);
+  pg_number im = ffi_number(parts[1].type, (const char *)cd->at + parts[1].offset);
+  snprintf(text, sizeof text, "%.14g%+.14gi", re.d, im.d);
+  lua_pushstring(L, text);
+}
+
 static void push_plain(lua_State *L, const cdata *cd) {
   char name[CT_NAME_MAX];
   const ctype *type = cd->type;
@@ -276,7 +285,10 @@ static int cdata_tostring(lua_State *L) {
     lua_call(L, 1, 1);
     return 1;
   }
-  push_plain(L, cd);
+  if (ct_is_complex(cd->type))
+    push_complex(L, cd);
+  else
+    push_plain(L, cd);
   return 1;
 }
 

@@ -46,11 +46,25 @@ static ctype *integer_type(parser *p, const counts *n) {
   if (n->of[WORD_CHAR]) id = u ? CTID_UCHAR : n->of[WORD_SIGNED] ? CTID_SCHAR : CTID_CHAR;
   if (n->of[WORD_SHORT] || n->bits == 16) id = u ? CTID_USHORT : CTID_SHORT;
   if (n->of[WORD_LONG] || n->bits == 64) id = u ? CTID_UINT64 : CTID_INT64;
+  if (n->bits == 128) id = u ? CTID_UINT128 : CTID_INT128;
   if (n->bits == 8) id = u ? CTID_UCHAR : CTID_SCHAR;
   return ct_get(p->table, (uint32_t)id);
 }
 
+static ctype *complex_type(parser *p, const counts *n) {
+  int others = n->total - 1 - n->of[WORD_FLOAT] - n->of[WORD_DOUBLE] - n->of[WORD_LONG];
+  bool alone = n->of[WORD_LONG] && !n->of[WORD_DOUBLE];
+  if (others || alone || n->of[WORD_LONG] > 1)
+    lex_fail(&p->lex, PG_UNSUPPORTED, "complex numbers of another type than float or double");
+  int id = n->of[WORD_FLOAT]  ? CTID_COMPLEX_FLOAT
+           : n->of[WORD_LONG] ? CTID_COMPLEX_LDOUBLE
+                              : CTID_COMPLEX;
+  return ct_get(p->table, (uint32_t)id);
+}
+
 static ctype *counted_type(parser *p, const counts *n) {
+  if (n->of[WORD_COMPLEX]) return complex_type(p, n);
+  if (n->of[WORD_FLOAT128]) return ct_get(p->table, CTID_FLOAT128);
   if (n->of[WORD_VOID]) return ct_get(p->table, CTID_VOID);
   if (n->of[WORD_BOOL]) return ct_get(p->table, CTID_BOOL);
   if (n->of[WORD_FLOAT]) return ct_get(p->table, CTID_FLOAT);
@@ -62,7 +76,7 @@ static ctype *counted_type(parser *p, const counts *n) {
 /* Is `word` one more than C allows beside what came before? */
 static bool clashes(const counts *n, enum word word) {
   int base = n->of[WORD_VOID] + n->of[WORD_BOOL] + n->of[WORD_FLOAT] + n->of[WORD_DOUBLE] +
-             n->of[WORD_CHAR] + n->of[WORD_SIZED] + n->of[WORD_LDOUBLE];
+             n->of[WORD_CHAR] + n->of[WORD_SIZED] + n->of[WORD_LDOUBLE] + n->of[WORD_FLOAT128];
   int sign = n->of[WORD_SIGNED] + n->of[WORD_UNSIGNED];
   switch (word) {
   case WORD_SIGNED:
@@ -73,7 +87,8 @@ static bool clashes(const counts *n, enum word word) {
   case WORD_DOUBLE: return base || sign || n->of[WORD_SHORT] || n->of[WORD_INT];
   case WORD_CHAR:
   case WORD_SIZED: return base || n->of[WORD_SHORT] || n->of[WORD_LONG] || n->of[WORD_INT];
-  default: return n->total != 0;
+  case WORD_COMPLEX: return n->of[WORD_COMPLEX];
+  default: return n->total != n->of[WORD_COMPLEX];
   }
 }
 
@@ -85,7 +100,7 @@ static void count_word(parser *p, counts *n, enum word word) {
     const char *text = p->lex.now.text;
     size_t length = p->lex.now.length;
     parse_strip(&text, &length);
-    n->bits = length == 4 ? 8 : (text[3] - '0') * 10 + text[4] - '0';
+    n->bits = length == 4 ? 8 : length == 6 ? 128 : (text[3] - '0') * 10 + text[4] - '0';
   }
   n->of[word]++;
   n->total++;

@@ -38,8 +38,8 @@ static const struct {
     {"attribute", WORD_ATTRIBUTE},
     {"_Alignas", WORD_ALIGNAS},
     {"asm", WORD_ASM},
-    {"_Complex", WORD_REFUSED},
-    {"complex", WORD_REFUSED},
+    {"_Complex", WORD_COMPLEX},
+    {"complex", WORD_COMPLEX},
     {"_Float32", WORD_FLOAT},
     {"_Float64", WORD_DOUBLE},
     {"_Float32x", WORD_DOUBLE},
@@ -48,9 +48,9 @@ static const struct {
     {"int16", WORD_SIZED},
     {"int32", WORD_SIZED},
     {"int64", WORD_SIZED},
-    {"int128", WORD_REFUSED},
-    {"_Float128", WORD_REFUSED},
-    {"float128", WORD_REFUSED},
+    {"int128", WORD_SIZED},
+    {"_Float128", WORD_FLOAT128},
+    {"float128", WORD_FLOAT128},
     {"_Atomic", WORD_REFUSED},
     {"cdecl", WORD_NOTHING},
 };
@@ -58,8 +58,7 @@ static const struct {
 /* Words that are reserved only between underscores: __thread, __int8, __attribute__. */
 static bool needs_underscores(enum word word, const char *name) {
   return word == WORD_ATTRIBUTE || word == WORD_SIZED || strcmp(name, "extension") == 0 ||
-         strcmp(name, "thread") == 0 || strcmp(name, "int128") == 0 ||
-         strcmp(name, "float128") == 0 || strcmp(name, "cdecl") == 0;
+         strcmp(name, "thread") == 0 || strcmp(name, "float128") == 0 || strcmp(name, "cdecl") == 0;
 }
 
 /* __name__ and __name are name. */

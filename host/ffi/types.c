@@ -245,18 +245,51 @@ static const struct {
     [CTID_FLOAT] = {CT_FLOAT, 4, false},
     [CTID_DOUBLE] = {CT_FLOAT, 8, false},
     [CTID_LDOUBLE] = {CT_FLOAT, sizeof(long double), false},
+    [CTID_COMPLEX_FLOAT] = {CT_STRUCT, 8, false},
+    [CTID_COMPLEX] = {CT_STRUCT, 16, false},
+    [CTID_COMPLEX_LDOUBLE] = {CT_STRUCT, 2 * sizeof(long double), false},
+    [CTID_INT128] = {CT_STRUCT, 16, false},
+    [CTID_UINT128] = {CT_STRUCT, 16, false},
+    [CTID_FLOAT128] = {CT_STRUCT, 16, false},
 };
 
 static const struct {
   const char *name;
   int id;
 } TYPEDEFS[] = {
-    {"int8_t", CTID_SCHAR},    {"uint8_t", CTID_UCHAR},    {"int16_t", CTID_SHORT},
-    {"uint16_t", CTID_USHORT}, {"int32_t", CTID_INT},      {"uint32_t", CTID_UINT},
-    {"int64_t", CTID_INT64},   {"uint64_t", CTID_UINT64},  {"intptr_t", CTID_INT64},
-    {"ssize_t", CTID_INT64},   {"uintptr_t", CTID_UINT64}, {"ptrdiff_t", CTID_INT64},
-    {"size_t", CTID_UINT64},   {"wchar_t", CTID_INT},
+    {"int8_t", CTID_SCHAR},        {"uint8_t", CTID_UCHAR},    {"int16_t", CTID_SHORT},
+    {"uint16_t", CTID_USHORT},     {"int32_t", CTID_INT},      {"uint32_t", CTID_UINT},
+    {"int64_t", CTID_INT64},       {"uint64_t", CTID_UINT64},  {"intptr_t", CTID_INT64},
+    {"ssize_t", CTID_INT64},       {"uintptr_t", CTID_UINT64}, {"ptrdiff_t", CTID_INT64},
+    {"size_t", CTID_UINT64},       {"wchar_t", CTID_INT},      {"__int128_t", CTID_INT128},
+    {"__uint128_t", CTID_UINT128},
 };
+
+/* A complex number has two parts; what has none can be declared, pointed to and no more. */
+static bool make_word(ct_table *table, int id, const char *name, int part) {
+  ctype *type = ct_get(table, (uint32_t)id);
+  type->is_word = true;
+  type->name = name;
+  if (!part) return true;
+  ctype *number = ct_get(table, (uint32_t)part);
+  ct_field *fields = ct_alloc(table, 2 * sizeof *fields);
+  if (!fields) return false;
+  fields[0] = (ct_field){.name = "re", .type = number};
+  fields[1] = (ct_field){.name = "im", .type = number, .offset = number->size};
+  type->fields = fields;
+  type->count = 2;
+  type->align = number->align;
+  return true;
+}
+
+static bool make_words(ct_table *table) {
+  return make_word(table, CTID_COMPLEX_FLOAT, "complex float", CTID_FLOAT) &&
+         make_word(table, CTID_COMPLEX, "complex", CTID_DOUBLE) &&
+         make_word(table, CTID_COMPLEX_LDOUBLE, "complex long double", CTID_LDOUBLE) &&
+         make_word(table, CTID_INT128, "__int128", 0) &&
+         make_word(table, CTID_UINT128, "unsigned __int128", 0) &&
+         make_word(table, CTID_FLOAT128, "_Float128", 0);
+}
 
 static bool fill(ct_table *table) {
   for (int i = 0; i < CTID_BASIC; i++) {
@@ -266,6 +299,7 @@ static bool fill(ct_table *table) {
     type->align = type->size == CT_NOSIZE ? 1 : (uint32_t)type->size;
     type->is_unsigned = BASIC[i].is_unsigned;
   }
+  if (!make_words(table)) return false;
   /* char is one of the two others here, as it is in LuaJIT */
   table->types[(char)-1 > 0 ? CTID_UCHAR : CTID_SCHAR] = table->types[CTID_CHAR];
   for (size_t i = 0; i < sizeof TYPEDEFS / sizeof *TYPEDEFS; i++)

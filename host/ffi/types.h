@@ -41,6 +41,7 @@ struct ctype {
   ct_kind kind;
   uint8_t quals;
   bool is_unsigned, is_union, is_vla, variadic;
+  bool is_word; /* a struct to us, a word in C: complex, with re and im; __int128, with nothing */
   uint32_t id, align, count;
   uint32_t demanded; /* alignment that a typedef's attribute gave this variant of base; 0: none */
   size_t size;
@@ -81,6 +82,12 @@ enum {
   CTID_FLOAT,
   CTID_DOUBLE,
   CTID_LDOUBLE,
+  CTID_COMPLEX_FLOAT, /* in the order of their parts */
+  CTID_COMPLEX,
+  CTID_COMPLEX_LDOUBLE,
+  CTID_INT128,
+  CTID_UINT128,
+  CTID_FLOAT128,
   CTID_BASIC
 };
 
@@ -108,6 +115,10 @@ ctype *ct_aligned(ct_table *table, ctype *type, uint32_t align); /* as a typedef
 
 /* One type but for qualifiers and alignment; what pointers point to is qualified alike. */
 bool ct_same(const ctype *a, const ctype *b);
+
+static inline bool ct_is_complex(const ctype *type) {
+  return type->kind == CT_STRUCT && type->base->is_word && type->base->count == 2;
+}
 
 /* The alignment of a value of that type: base has its own. */
 static inline uint32_t ct_align(const ctype *type) {

@@ -176,9 +176,28 @@
         char g[(t_pointer)-1 > 0 ? 3 : 5];                           \
       })
 
+/* Not C11's, but what headers have. */
+#define WORDS(X)                \
+  X(                            \
+      words, struct words {     \
+        char a;                 \
+        float _Complex b;       \
+        char c;                 \
+        _Complex double d;      \
+        char e;                 \
+        __int128 f;             \
+        char g;                 \
+        unsigned __int128 h;    \
+        char i;                 \
+        long double _Complex j; \
+        char k;                 \
+      })
+#pragma GCC diagnostic ignored "-Wpedantic"
+
 #define DEFINE(name, ...) __VA_ARGS__;
 STRUCTS(DEFINE)
 MODES(DEFINE)
+WORDS(DEFINE)
 ALIGNED(DEFINE)
 
 static const struct {
@@ -186,7 +205,7 @@ static const struct {
   size_t size, align;
 } SIZES[] = {
 #define ROW(name, ...) {#name, #__VA_ARGS__ ";", sizeof(struct name), _Alignof(struct name)},
-    STRUCTS(ROW) ALIGNED(ROW) MODES(ROW)};
+    STRUCTS(ROW) ALIGNED(ROW) MODES(ROW) WORDS(ROW)};
 
 static ct_table *declared(void) {
   ct_table *table = ct_table_new();
@@ -234,7 +253,9 @@ static void members_lie_where_the_compiler_puts_them(void **state) {
       PLACE(in_int, b),        PLACE(in_int, c),        PLACE(in_struct, b), PLACE(in_struct, c),
       PLACE(in_struct, d),     PLACE(in_struct, e),     PLACE(in_array, b),  PLACE(in_array, c),
       PLACE(in_array, d),      PLACE(modes, b),         PLACE(modes, c),     PLACE(modes, d),
-      PLACE(modes, e),         PLACE(modes, f),         PLACE(modes, g)};
+      PLACE(modes, e),         PLACE(modes, f),         PLACE(modes, g),     PLACE(words, b),
+      PLACE(words, d),         PLACE(words, f),         PLACE(words, h),     PLACE(words, j),
+      PLACE(words, k)};
   ct_table *table = declared();
   for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
     size_t offset = 0;
@@ -320,7 +341,11 @@ static void errors_have_a_place(void **state) {
   check_error("struct s { int a, a; };", PG_SYNTAX, "a second member named 'a'");
   check_error("#define X 1", PG_SYNTAX, "run the preprocessor first");
   check_error("extern \"C\" { int f(void); }", PG_SYNTAX, "C++");
-  check_error("_Complex double z;", PG_UNSUPPORTED, "'_Complex' is not supported");
+  check_error("_Complex int z;", PG_UNSUPPORTED, "complex numbers of another type");
+  check_error("_Complex float double z;", PG_SYNTAX, "'double' after another type");
+  check_error("_Atomic int z;", PG_UNSUPPORTED, "'_Atomic' is not supported");
+  check_error("struct s { __int128 a : 3; };", PG_SYNTAX,
+              "a bit-field of a type that is no integer");
   check_error("int f(void) { return 1; }", PG_OK, "");
   check_error("int f(void) { return \"}\"[0];", PG_SYNTAX, "a function's body that does not end");
   check_error("typedef int f(void) { return 1; }", PG_SYNTAX, "expected ';', got '{'");
@@ -365,7 +390,12 @@ static void equal_types_are_one(void **state) {
                                         {"char const *", "const char*"},
                                         {"int (*)(int, char*)", "int (*)(int x, char y[4])"},
                                         {"int[2][3]", "int [2] [1 + 2]"},
-                                        {"long long int unsigned", "uint64_t"}};
+                                        {"long long int unsigned", "uint64_t"},
+                                        {"complex", "double _Complex"},
+                                        {"float __complex__ *", "_Complex float*"},
+                                        {"__int128_t", "signed __int128"},
+                                        {"_Float128", "__float128"},
+                                        {"_Float32x", "double"}};
   ct_table *table = ct_table_new();
   pg_error error;
   assert_non_null(table);

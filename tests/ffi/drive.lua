@@ -6,7 +6,7 @@ local core = require "perigee.core"
 local ffi = require "ffi"
 
 local path, first, seconds = arg[1], tonumber(arg[2]) or 1, tonumber(arg[3])
-local library = ffi.load(path)
+local library, m = ffi.load(path), ffi.load "m"
 local STEPS, POOL = 20000, 60
 local CODES = { invalid = true, range = true, not_found = true, syntax = true, unsupported = true,
   out_of_memory = true }
@@ -36,6 +36,7 @@ ffi.cdef [[
   point t_swap(point); vec t_scale(vec, double); mixed t_mixed(mixed); pair t_pair(pair);
   either t_either(either); tight t_tight(int c, double d); void *t_same(void *p);
   int t_add(int a, double b); int t_fail(int code); int t_apply(int (*f)(int), int v);
+  complex csqrt(complex); complex float conjf(complex float);
   int t_many(int, int, int, int, int, int, int, int, double, float); double t_vsum(int n, ...);
   int snprintf(char *, size_t, const char *, ...);
   extern int t_counter; extern point t_point; int t_missing(void);
@@ -46,7 +47,8 @@ local TYPES = { "int", "char", "uint8_t", "int16_t", "uint32_t", "int64_t", "uin
   "int[3]", "char[5]", "S1[2]", "A1[2]", "int[2][3]", "int[?]", "char[?]", "S1[?]", "struct VL *",
   "int **", "const int", "const S1", "volatile int[2]", "struct OP *", "struct OP", "void",
   "int (*)[3]", "float[0]", "struct EM[4]", "long double", "wchar_t", "int()", "U1[2]", "point",
-  "vec", "mixed", "pair", "either", "color", "tight", "struct VL[2]", "nonsense", "int[-1]" }
+  "vec", "mixed", "pair", "either", "color", "tight", "struct VL[2]", "nonsense", "int[-1]",
+  "complex", "complex float", "complex float[2]", "long double complex", "__int128", "_Float128" }
 local NAMES = { "a", "b", "c", "n", "d", "s", "u", "k", "j", "x", "y", "z", "EA", "EB", "i", "f",
   "t_counter", "t_point", "t_missing", "t_swap" }
 local CALLS = { "t_i8", "t_u16", "t_u32", "t_i64", "t_float", "t_double", "t_not", "t_next",
@@ -152,6 +154,8 @@ local OPS = {
   function() return function(a) return library[a] end, any() end,
   function() return function(a, b) library[a] = b end, pick(NAMES), any() end,
   function() return library[pick(CALLS)], any(), any() end,
+  function() return m.csqrt, any() end,
+  function() return m.conjf, any() end,
   function() return library.t_many, 1, 2, 3, 4, 5, 6, 7, any(), any(), any() end,
   function() return library.t_vsum, 2, any(), any() end,
   function()

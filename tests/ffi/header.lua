@@ -126,6 +126,14 @@ CALLS["sqlite3.h"] = function()
     sqlite.sqlite3_finalize(statement[0]), sqlite.sqlite3_close(db[0])
 end
 
+CALLS["complex.h"] = function()
+  local m = ffi.load "m"
+  local root, narrow = m.csqrt(-4), m.conjf(ffi.new("complex float", 1, 2))
+  local product = m.cpow(ffi.new("complex", 0, 1), 2)
+  return root.re, root.im, narrow.re, narrow.im, m.cabs(ffi.new("complex", 3, 4)),
+    ("%.3f %.3f"):format(product.re, product.im), m.cimag(m.cproj(ffi.new("complex", 5, 6)))
+end
+
 CALLS["cmocka.h"] = function() return ffi.sizeof "struct CMUnitTest", ffi.sizeof "jmp_buf" end
 
 -- ---- one line ----------------------------------------------------------------------------------

@@ -598,6 +598,28 @@ fails("aligned const", function() ffi.new("struct t_al").s = 5 end)
 ffi.metatype("struct t_s", { __index = { next = function(self) return self.a + 1 end } })
 show("alignments", ffi.new("t_ss", 4):next(), ffi.new("struct t_al").a:next(),
   ffi.cast("t_ss *", ffi.new "struct t_s[1]").a)
+
+-- ---- complex numbers ---------------------------------------------------------------------------
+
+declares("complex", "typedef double _Complex t_z; typedef float _Complex t_c;", "t_z", "t_c",
+  "complex", "complex float", "complex double *", "t_c[3]")
+local wide, narrow = ffi.new("complex", 1, -2.5), ffi.new "t_c[2]"
+show("complex", wide, wide.re, wide.im, wide[0], wide[1],
+  ffi.new("complex", 3), ffi.new("complex", { 5, 6 }))
+narrow[1] = wide
+fails("part of a complex", function() wide.re = 7 end)
+fails("part of a complex by number", function() wide[1] = 7 end)
+show("complex to complex", wide, narrow[0], narrow[1], ffi.new("complex", narrow[1]))
+narrow[0] = 4
+show("number to complex", narrow[0], ffi.new("complex", ffi.new("float", 2)))
+show("complex to number", tonumber(wide), tonumber(ffi.new("int", wide)),
+  tonumber(ffi.cast("int", wide)))
+fails("complex + number", function() return wide + 1 end)
+fails("complex length", function() return #wide end)
+ffi.cdef "double complex csqrt(double complex); float complex conjf(float complex);"
+local libm = ffi.load "m"
+show("complex by value", libm.csqrt(-9), libm.csqrt(ffi.new("complex", 3, 4)),
+  libm.conjf(narrow[1]), libm.conjf(wide))
 show("last", count)
 
 function late()

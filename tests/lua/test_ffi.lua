@@ -307,6 +307,43 @@ function TestFfi.test_an_error_in_a_callback_comes_after_the_call()
   lu.assertEquals(a[0] + a[1] + a[2], 6)
 end
 
+-- LuaJIT refuses them: _Float128, an array parameter of a variable length.
+function TestFfi.test_headers_of_more_than_luajit_reads()
+  local function header(name)
+    local cc = ("echo '#include <%s>' | cc -E -P -D_GNU_SOURCE -x c -"):format(name)
+    local pipe = assert(io.popen(cc))
+    local text = pipe:read "a"
+    pipe:close()
+    lu.assertTrue(#text > 1000, name)
+    ffi.cdef(text)
+  end
+  header "math.h"
+  header "regex.h"
+  local m, two = ffi.load "m", ffi.new "int[1]"
+  lu.assertEquals({ m.hypot(3, 4), m.frexp(8, two), two[0], m.cosf64(0), m.ldexpf32(1, 3) },
+    { 5.0, 0.5, 4, 1.0, 8.0 })
+  lu.assertEquals(ffi.sizeof "_Float128", 16)
+  local at = ffi.new "regex_t"
+  lu.assertEquals(ffi.C.regcomp(at, "b+", 1), 0)
+  local found = ffi.new "regmatch_t[1]"
+  lu.assertEquals(ffi.C.regexec(at, "abbb", 1, found, 0), 0)
+  lu.assertEquals({ found[0].rm_so, found[0].rm_eo }, { 1, 4 })
+  ffi.C.regfree(at)
+  local e = error_of(function() m.sqrtf128(ffi.new "_Float128") end)
+  lu.assertEquals(e.message, "'_Float128' cannot be passed or returned by value")
+end
+
+function TestFfi.test_a_part_of_a_complex_number()
+  local z = ffi.new("complex", 1.5, 2)
+  lu.assertEquals({ z[0], z.im, tostring(z), ffi.tonumber(z) }, { 1.5, 2.0, "1.5+2i", 1.5 })
+  local e = error_of(function() return z[2] end)
+  lu.assertEquals({ e.code, e.message },
+    { "range", "index 2 of a complex number: expected 0 or 1" })
+  ffi.cdef "long double _Complex csqrtl(long double _Complex);"
+  e = error_of(function() ffi.load "m".csqrtl(ffi.new "complex long double") end)
+  lu.assertEquals(e.message, "'complex long double' cannot be passed or returned by value")
+end
+
 function TestFfi.test_a_function_is_one_callback()
   local function compare(x, y)
     return ffi.cast("const int *", x)[0] - ffi.cast("const int *", y)[0]
