@@ -194,7 +194,8 @@ elseif mode == "wrong language" then
 elseif mode == "python" then
   print(core.json_encode { source = "x", language = "triton" })
 elseif mode == "leaves" then
-  os.execute "sleep 98765 & setsid sleep 98765 & (setsid setsid sleep 98765 &)"
+  os.execute(("exec >/dev/null 2>&1; sleep N & setsid sleep N & (setsid setsid sleep N &)")
+    :gsub("N", arg[3]))
   if ask.round == 1 then print(source "right") else os.execute "sleep 100" end
 elseif mode == "next sample" then -- says that the next one has passed
   local store = require "perigee.store"
@@ -252,11 +253,13 @@ end
 
 local function run(mode, ...) return run_with({}, mode, ...) end
 
--- How many of the sleeps of "leaves" there are; waits for it to become none.
+-- How many of the sleeps of "leaves" there are; waits for it to become none. Nobody else sleeps for
+-- so long.
+local SLEEP = 100000 + core.getpid()
 local function left_over()
   local count
   for _ = 1, 50 do
-    local pipe <close> = io.popen "pgrep -fc '^sleep 9876[5]'"
+    local pipe <close> = io.popen(("pgrep -fc '^sleep %d$'"):format(SLEEP))
     count = tonumber(pipe:read "n")
     if count == 0 then return 0 end
     core.poll({}, {}, 0.1)
@@ -329,12 +332,13 @@ end
 
 function TestRuns:test_nothing_that_an_agent_has_started_outlives_its_answer()
   local calls = folder .. "/agents/calls.leaves"
-  local result, text = run("leaves", "--session", "leaves")
+  local how = { given = { SLEEP } }
+  local result, text = run_with(how, "leaves", "--session", "leaves")
   lu.assertEquals({ result.correct_rate, left_over() }, { 1.0, 0 }, text)
-  local timed = run("leaves", "--setting refine --rounds 2 --seconds 3 --session leaves2")
+  local timed = run_with(how, "leaves", "--setting refine --rounds 2 --seconds 3 --session leaves2")
   lu.assertEquals({ timed.list[1].rounds, left_over() }, { 2, 0 })
   os.remove(calls)
-  kill_when(calls, "leaves", calls, "--session leaves3 --setting refine --rounds 2")
+  kill_when(calls, "leaves", calls .. " " .. SLEEP, "--session leaves3 --setting refine --rounds 2")
   lu.assertEquals(left_over(), 0) -- nor an evaluation that is killed
 end
 
