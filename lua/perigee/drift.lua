@@ -2,10 +2,11 @@
 -- back: by a time nearer to the naive implementation than to the best attempt before, by leaving
 -- out techniques that earlier attempts had. Pure functions over records.
 --
--- A series is the checks of one task with the same --set on one kind of device, in the order of the
--- records, or the runs of one implementation on one cell with the same parameters. What an attempt
--- costs is its median time; without a GPU's clock its warp instructions, where sim:profile counted
--- them; else nothing is known of it. Techniques are facts of the audit.
+-- A series is the checks of one task with the same --set on one kind of device (simulators are one:
+-- what sim:check refuses is not counted on sim:profile), in the order of the records, or the runs
+-- of one implementation on one cell with the same parameters. What an attempt costs is its median
+-- time; without a GPU's clock its warp instructions, where sim:profile counted them; else nothing
+-- is known of it. Techniques are facts of the audit.
 -- @module perigee.drift
 
 local core = require "perigee.core"
@@ -120,6 +121,7 @@ end
 local function key_of(rec)
   local device = comparison.kind_of(rec.device)
   if rec.kind == "check" then
+    device = device:match "^sim" or device
     return core.json_encode { "check", rec.task, params.text(rec.set or {}), device }
   end
   return core.json_encode { "run", rec.task, rec.cell or "", params.text(rec.params or {}),
@@ -128,9 +130,11 @@ end
 
 -- The cheapest record of the naive implementation at the parameters of an attempt that passed.
 local function naive_for(series, naives)
-  local first = series.attempts[1].rec
-  for _, attempt in ipairs(series.attempts) do
-    if attempt.rec.verdict == "passed" then first = attempt.rec break end
+  local first, found = series.attempts[1].rec, 0
+  for _, attempt in ipairs(series.attempts) do -- one with a cost tells most
+    local rec = attempt.rec
+    local tells = rec.verdict ~= "passed" and 0 or comparison.cost(rec) and 2 or 1
+    if tells > found then first, found = rec, tells end
   end
   local best
   for _, one in ipairs(naives) do
@@ -176,6 +180,7 @@ function drift.series(each, ...)
         list[#list + 1] = by_key[key]
       end
       table.insert(by_key[key].attempts, { rec = rec, id = id })
+      if comparison.cost(rec) then by_key[key].device = comparison.kind_of(rec.device) end
     end
   end
   local found = {}

@@ -53,6 +53,20 @@ function TestRules:test_a_series_that_gets_better()
   lu.assertEquals(series.attempts[4].vs_naive, 0.2)
 end
 
+-- As the tools of perigee serve work without a GPU: what fails is not counted.
+function TestRules:test_simulators_are_one_kind_of_device()
+  local function counted(instructions, rec)
+    rec.time, rec.device = nil, "sim:profile"
+    rec.counters = { complete = true, warp_instructions = instructions }
+    return rec
+  end
+  local words, series = statuses { counted(100, naive(1)),
+    attempt(nil, "vector_access", { device = "sim:check" }), counted(95, attempt(1)) }
+  lu.assertEquals(words, "failed fallback") -- no better than naive, without what failed
+  lu.assertEquals({ series.device, series.naive.cost, series.attempts[2].failures },
+    { "sim:profile", 100, 1 })
+end
+
 function TestRules:test_a_time_nearer_to_naive_is_a_fallback()
   local words, series = statuses { naive(100), attempt(10, "tensor_core mma_f16 shared_memory"),
     attempt(nil, "tensor_core mma_f16 shared_memory"), attempt(90, "shared_memory") }

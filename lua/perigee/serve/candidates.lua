@@ -513,7 +513,7 @@ function tools.profile(given, request, progress)
   local rec = tidy(own.rec, request)
   local passed = rec.verdict == "passed"
   local answer = outcome.of(rec, nil)
-  answer.params, answer.detail = rec.params, given.detail and passed and rec.counters or nil
+  answer.params = rec.params
   local lines = outcome.lines(rec, answer)
   if passed then
     answer.counters = profile.rows(rec)
@@ -526,7 +526,7 @@ function tools.profile(given, request, progress)
     for _, row in ipairs(answer.lines) do lines[#lines + 1] = hot_line(row) end
     add_hardware(answer, lines, of_gpu(task, one, how, request, progress))
   end
-  return answer, table.concat(lines, "\n")
+  return finish(answer, lines, { detail = given.detail and passed }, rec.counters, request)
 end
 
 -- ---- all of them ----

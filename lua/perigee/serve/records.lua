@@ -105,7 +105,7 @@ local function techniques(a, b)
 end
 
 local function change(lines, what, before, after)
-  if before ~= after then
+  if before ~= after and not (before == nil and after == 0) then
     lines[#lines + 1] = ("%s: %s -> %s"):format(what, before or "-", after or "-")
   end
 end
