@@ -20,7 +20,8 @@ local FAR_SHARE, FAR_US = 0.5, 5
 local LAUNCH_US = 5
 -- Over the median on the same inputs again: other inputs may take longer, but not the first time.
 local AGAIN_SHARE, AGAIN_US = 0.03, 0.5
-local TRIES = 6 -- all must be too slow: chance is not that often
+-- All must be too slow. Chance is not that often: more are made where a sample of five is so slow.
+local TRIES, MORE_TRIES = 6, 16
 -- Samples on other inputs before it: like those of a slice, so that nothing tells it from them. Of
 -- what takes long there are few in a slice as well.
 local BEFORE_LEAST, BEFORE_MOST, BEFORE_S, FEW = 4, 300, 0.05, 2
@@ -123,9 +124,14 @@ local function too_slow(arm, us, usual)
   return us > most(arm, usual, SHARE, MORE_US)
 end
 
+local function tries_of(arm)
+  local broad = arm.summary and arm.summary.p80 > most(arm, arm.summary.median, SHARE, MORE_US)
+  return broad and MORE_TRIES or TRIES
+end
+
 -- Whether launches of a graph are quicker than starts explain: a kernel can tell where it is.
 local function differs_in_graphs(arm, usual)
-  return arm.method == "graph"
+  return arm.method == "graph" and arm.impl.foreign
     and usual > (1 + SHARE) * arm.summary.median + LAUNCH_US * #arm.steps
 end
 
@@ -164,7 +170,7 @@ function unseen.judge(arm, timing)
     arm.unseen_why = "a library, in a runner that no candidate enters"
     return nil
   end
-  for number = 1, TRIES do
+  for number = 1, tries_of(arm) do
     local fresh, why = versions.unseen(arm.case, number)
     if not fresh or not arm.fresh_set then
       arm.unseen_why = why or "no memory for more inputs"

@@ -124,6 +124,7 @@ function versions.unseen(one, number)
     local other, why = another(one, seed)
     if not other and not held.own then other = elsewhere(one, seed) end
     held[number], held.why = other, not other and why or nil
+    if number > 2 then held[number - 1] = nil end -- there may be many, and large
   end
   return held[number], held.why
 end

@@ -56,7 +56,7 @@ for _, method in ipairs { "cold", "hot", "batch" } do
   end
 end
 
--- The driver that is the simulator has no graphs; a loop waits for the device, which no graph does.
+-- An old driver has no graphs; a loop waits for the device, which no graph does.
 function TestPlans:test_graphs()
   local got = records(("check %spairs.lua %spairs.cu %ssoa --method graph"):format(LAYOUT, LAYOUT,
     LAYOUT))

@@ -4,7 +4,7 @@
 . tests/shell/tap.sh
 build=${BUILD:-build}
 shim=$build/tests/shim
-make -s BUILD="$build" "$shim/libcuda.so.1" "$shim/libnvidia-ml.so.1" "$build/tests/gpu/event_loop" "$build/tests/gpu/api_core" "$build/tests/gpu/api_host"
+make -s BUILD="$build" "$shim/libcuda.so.1" "$shim/counting/libcuda.so.1" "$shim/libnvidia-ml.so.1" "$build/tests/gpu/event_loop" "$build/tests/gpu/api_core" "$build/tests/gpu/api_host"
 
 on_shim() { # COMMAND...: its output and status with that driver
   LD_LIBRARY_PATH=$PWD/$shim "$@" 2>&1
@@ -19,6 +19,8 @@ out=$(on_shim tests/gpu/run verdicts)
 check "every candidate gets its verdict" "$out" "* passed, 0 failed*status 0"
 out=$(on_shim "$build/perigee" check vector/saxpy tests/candidates/saxpy/right.cu --device cuda:0 --set n=1000 --budget 0.1)
 check "a right candidate is timed by the GPU's clock" "$out" "*passed*time *interval*status 0"
+graph=$(LD_LIBRARY_PATH=$PWD/$shim/counting:$PWD/$shim "$build/perigee" check vector/saxpy tests/candidates/saxpy/right.cu --device cuda:0 --set n=1000 --budget 0.1 --method graph --json)
+check "and by graphs, held against a batch" "$graph" '*"method":"graph"*"unseen_us":*"verdict":"passed"*'
 check "the simulator was asked, too" "$out" "*and on sim:check, for faults that a GPU does not see*"
 out=$(on_shim "$build/perigee" check vector/saxpy tests/cheats/reads_past_the_end.cu --device cuda:0 --set n=1000 --budget 0.1)
 check "what is right on a GPU by luck is not right" "$out" "*out_of_bounds*, on sim:check*status 1"

@@ -31,12 +31,28 @@ struct CUmod_st {
   CUfunction functions;
 };
 
+/* What a stream captures: a launch with its parameters, or bytes that are set or copied. */
+typedef struct node {
+  pg_launch launch; /* without a kernel: `pattern` of `size` bytes, `count` times, or a copy */
+  CUdeviceptr to, from;
+  uint32_t pattern, size;
+  size_t count; /* of a copy: its bytes, and `size` is 0 */
+} node;
+struct CUgraph_st {
+  node *nodes;
+  size_t count;
+};
+struct CUgraphExec_st {
+  struct CUgraph_st graph;
+};
+
 enum { MEMORY = 1 << 30 }; /* bytes that this GPU has */
 
 static pg_device *sim;
 static pg_error error;
 static cu_result sticky; /* the fault that ended the context */
 static size_t used;
+static CUgraph capturing; /* what is enqueued goes here and does not run */
 static pthread_mutex_t one_at_a_time =
     PTHREAD_MUTEX_INITIALIZER; /* large copies come from many threads */
 
@@ -248,24 +264,38 @@ EXPORT cuMemcpyDtoHAsync_v2(void *to, CUdeviceptr from, size_t bytes, CUstream s
   return cuMemcpyDtoH_v2(to, from, bytes);
 }
 
+static cu_result capture(node one) {
+  node *nodes = realloc(capturing->nodes, (capturing->count + 1) * sizeof *nodes);
+  if (!nodes) return PG_CU_OUT_OF_MEMORY;
+  capturing->nodes = nodes;
+  nodes[capturing->count++] = one;
+  return sticky;
+}
+
+static cu_result move(node one) {
+  if (capturing) return capture(one);
+  if (one.size == 0) return answer(sim->ops->copy(sim, one.to, one.from, one.count, NULL, &error));
+  return answer(sim->ops->fill(sim, one.to, one.pattern, one.size, one.count, NULL, &error));
+}
+
 EXPORT cuMemcpyDtoDAsync_v2(CUdeviceptr to, CUdeviceptr from, size_t bytes, CUstream stream) {
   (void)stream;
-  return answer(sim->ops->copy(sim, to, from, bytes, NULL, &error));
+  return move((node){.to = to, .from = from, .count = bytes});
 }
 
 EXPORT cuMemsetD8Async(CUdeviceptr to, unsigned char value, size_t count, CUstream stream) {
   (void)stream;
-  return answer(sim->ops->fill(sim, to, value, 1, count, NULL, &error));
+  return move((node){.to = to, .pattern = value, .size = 1, .count = count});
 }
 
 EXPORT cuMemsetD16Async(CUdeviceptr to, unsigned short value, size_t count, CUstream stream) {
   (void)stream;
-  return answer(sim->ops->fill(sim, to, value, 2, count, NULL, &error));
+  return move((node){.to = to, .pattern = value, .size = 2, .count = count});
 }
 
 EXPORT cuMemsetD32Async(CUdeviceptr to, unsigned value, size_t count, CUstream stream) {
   (void)stream;
-  return answer(sim->ops->fill(sim, to, value, 4, count, NULL, &error));
+  return move((node){.to = to, .pattern = value, .size = 4, .count = count});
 }
 
 /* ---- modules ---- */
@@ -380,7 +410,11 @@ EXPORT cuLaunchKernel(CUfunction function, unsigned grid_x, unsigned grid_y, uns
     if ((uintptr_t)*e == PG_CU_LAUNCH_BUFFER_POINTER) launch.params = e[1];
     if ((uintptr_t)*e == PG_CU_LAUNCH_BUFFER_SIZE) launch.param_bytes = *(size_t *)e[1];
   }
-  return run(&launch);
+  if (!capturing) return run(&launch);
+  void *copy = malloc(launch.param_bytes + 1);
+  if (!copy) return PG_CU_OUT_OF_MEMORY;
+  launch.params = memcpy(copy, launch.params, launch.param_bytes);
+  return capture((node){.launch = launch});
 }
 
 EXPORT cuLaunchCooperativeKernel(CUfunction function, unsigned grid_x, unsigned grid_y,
@@ -389,6 +423,56 @@ EXPORT cuLaunchCooperativeKernel(CUfunction function, unsigned grid_x, unsigned 
                                  void **params) {
   return cuLaunchKernel(function, grid_x, grid_y, grid_z, block_x, block_y, block_z, shared, stream,
                         params, NULL);
+}
+
+/* ---- graphs ---- */
+
+EXPORT cuStreamBeginCapture_v2(CUstream stream, unsigned strictness) {
+  (void)stream, (void)strictness;
+  capturing = calloc(1, sizeof *capturing);
+  return capturing ? sticky : PG_CU_OUT_OF_MEMORY;
+}
+
+EXPORT cuStreamEndCapture(CUstream stream, CUgraph *graph) {
+  (void)stream;
+  *graph = capturing;
+  capturing = NULL;
+  return sticky;
+}
+
+/* The nodes move. */
+EXPORT cuGraphInstantiateWithFlags(CUgraphExec *exec, CUgraph graph, unsigned long long flags) {
+  (void)flags;
+  *exec = calloc(1, sizeof **exec);
+  if (!*exec) return PG_CU_OUT_OF_MEMORY;
+  (*exec)->graph = *graph;
+  *graph = (struct CUgraph_st){0};
+  return sticky;
+}
+
+EXPORT cuGraphLaunch(CUgraphExec exec, CUstream stream) {
+  (void)stream;
+  for (size_t i = 0; i < exec->graph.count; i++) {
+    const node *one = &exec->graph.nodes[i];
+    cu_result result = one->launch.kernel ? run(&one->launch) : move(*one);
+    if (result) return result;
+  }
+  return sticky;
+}
+
+EXPORT cuGraphDestroy(CUgraph graph) {
+  for (size_t i = 0; i < graph->count; i++) free((void *)graph->nodes[i].launch.params);
+  free(graph->nodes);
+  free(graph);
+  return sticky;
+}
+
+EXPORT cuGraphExecDestroy(CUgraphExec exec) {
+  CUgraph graph = malloc(sizeof *graph);
+  if (!graph) return PG_CU_OUT_OF_MEMORY;
+  *graph = exec->graph;
+  free(exec);
+  return cuGraphDestroy(graph);
 }
 
 /* ---- streams and events ---- */
