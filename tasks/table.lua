@@ -13,6 +13,8 @@
 local argparse = require "argparse"
 local beside = require "perigee.beside"
 local ceilings = require "perigee.ceilings"
+local cli = require "perigee.cli"
+local common = require "perigee.cli.common"
 local doctor = require "perigee.doctor"
 local pg = require "perigee"
 local units = require "perigee.units"
@@ -23,12 +25,17 @@ parser:option("--device", "cuda:N, sim, ..."):argname("D"):default("auto")
 parser:flag("--experts", "beside libraries and PyTorch")
 parser:option("--torch", "of PyTorch's ways only these; none"):argname("A,B")
 parser:option("--budget", "seconds of timing for each implementation"):argname("S")
-  :convert(tonumber)
+  :convert(common.positive("--budget"))
 parser:option("--json", "with --experts: every row as one line"):argname("FILE")
 parser:flag("--verbose", "with --experts: what is being done, and when")
 parser:flag("--resume", "go on with what the file of --json has")
-local options = parser:parse(arg)
-if options.resume and not options.json then parser:error "--resume goes with --json FILE" end
+local options = cli.options(parser, arg)
+if options.resume and not options.json then
+  pg.error("invalid", "--resume goes with --json FILE", "it says where the rows are")
+end
+if options.json and not options.experts then
+  pg.error("invalid", "--json goes with --experts", "perigee run --json has records of all tasks")
+end
 
 local function measure_ceilings()
   local info = pg.device(options.device):info()
@@ -162,7 +169,7 @@ local function recalled()
   local text = options.resume and options.json and require "perigee.core".read_file(options.json)
   for line in (text or ""):gmatch "[^\n]+" do
     local one = pg.json.decode(line)
-    if one and one.arms then known[key_of(one.task, one.cell)] = one end
+    if beside.is_row(one) then known[key_of(one.task, one.cell)] = one end
   end
   return known
 end
@@ -182,6 +189,15 @@ local function has_all(kept, impls)
     if not found[name] then return false end
   end
   return true
+end
+
+-- A task that was named and has no expert has no row: that is said.
+local function say_without(list)
+  for _, entry in ipairs(#options.task > 0 and list or {}) do
+    if not beside.impls(entry.task, {}) then
+      io.stderr:write(("%s has no expert: --experts leaves it out\n"):format(entry.task.name))
+    end
+  end
 end
 
 -- One entry for each row, and those of them that are still to be measured.
@@ -210,6 +226,7 @@ local function progress()
 end
 
 local function print_experts(list)
+  say_without(list)
   local known = recalled()
   local all, todo = planned(list, known)
   if #todo > 0 then measure_ceilings() end

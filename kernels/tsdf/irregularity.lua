@@ -14,7 +14,10 @@
 -- README.md in this folder explains the workload, the arms and the causes.
 
 local argparse = require "argparse"
+local cli = require "perigee.cli"
+local common = require "perigee.cli.common"
 local core = require "perigee.core"
+local device = require "perigee.device"
 local lanes = require "perigee.irregularity.lanes"
 local pg = require "perigee"
 local report = require "perigee.irregularity.report"
@@ -25,9 +28,11 @@ parser:option("--device", "cuda:N, sim, ...; cuda:0+cuda:1: cells are shared out
 parser:option("--cell", "only these cells"):argname("A,B")
 parser:option("--stage", "only these stages"):argname("A,B")
 parser:option("--impl", "only these arms, and those they are compared with"):argname("A,B")
-parser:option("--passes", "times that everything is run (3)"):argname("N"):convert(math.tointeger)
-parser:option("--seed", "of the inputs"):argname("N"):convert(math.tointeger)
-parser:option("--budget", "seconds for all of it, about"):argname("S"):convert(tonumber)
+parser:option("--passes", "times that everything is run (3)"):argname("N")
+  :convert(common.count("--passes"))
+parser:option("--seed", "of the inputs"):argname("N"):convert(common.seed)
+parser:option("--budget", "seconds for all of it, about"):argname("S")
+  :convert(common.positive("--budget"))
 parser:flag("--estimate", "only say how long it takes on a GPU")
 parser:flag("--controls", "the regular controls, too")
 parser:flag("--published", "weights, colours, cap and timing as published")
@@ -43,7 +48,7 @@ parser:option("--csv", "the table as CSV"):argname("FILE")
 parser:option("--json", "every record, one a line"):argname("FILE")
 parser:flag("--resume", "go on with what the file of --json has")
 parser:option("--charts", "SVG charts, by gnuplot"):argname("FOLDER")
-local options = parser:parse(arg)
+local options = cli.options(parser, arg)
 
 local function opened(path, mode)
   local file, why = io.open(path, mode)
@@ -55,7 +60,7 @@ local function recall(results, text)
   local known = {}
   for line in text:gmatch "[^\n]+" do
     local record = pg.json.decode(line)
-    if record and record.stage then
+    if suite.is_record(record) then
       results:add(record)
       known[("%d %s %s %s"):format(record.pass, record.stage, record.cell, record.impl)] = true
     end
@@ -88,6 +93,7 @@ end
 
 local function run_suite()
   local results, devices = suite.results(), lanes.devices(options.device)
+  for _, spec in ipairs(devices) do device.spec(spec) end
   local figures = options.published and report.published() or nil
   local plan = suite.plan { stages = suite.words(options.stage or figures and "allocate,update"),
     cells = suite.words(options.cell) or figures and figures.cells,

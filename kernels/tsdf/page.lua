@@ -10,6 +10,7 @@
 -- data.csv, causes.csv, eight.csv (of --csv), causes.jsonl. What it lacks stays as it is.
 
 local argparse = require "argparse"
+local cli = require "perigee.cli"
 local core = require "perigee.core"
 local causes = require "perigee.irregularity.causes"
 local charts = require "perigee.irregularity.charts"
@@ -21,13 +22,24 @@ local tables = require "perigee.irregularity.tables"
 local parser = argparse("page.lua", "README.md from what was measured.")
 parser:argument("folder", "with what the commands left"):args "?"
 parser:flag("--check", "only say whether README.md is up to date")
-local options = parser:parse(arg)
+local options = cli.options(parser, arg)
 
 local HERE = core.home .. "/kernels/tsdf"
 local DATA = HERE .. "/h200"
 local PAGES = { HERE .. "/README.md", core.home .. "/kernels/hash/README.md",
   core.home .. "/README.md" }
 local FILES = { "suite", "published", "data", "causes", "eight", "levers", "hash", "agreement" }
+local RATIOS = { "median_us", "ratio", "ratio_low", "ratio_high", "of_control" }
+local COLUMNS = {
+  suite = { by = { "stage", "cell", "arm" }, maybe = RATIOS },
+  published = { by = { "stage", "cell", "arm" }, maybe = RATIOS },
+  data = { by = { "stage", "cell", "arm", "data" }, maybe = { "median_us" } },
+  causes = { by = { "stage", "cell", "cause" }, numbers = { "us", "share" } },
+  eight = { by = { "stage", "cell", "arm" }, maybe = { "median_us" } },
+  levers = { by = { "cell", "arm", "lever" }, maybe = { "median_us" } },
+  hash = { by = { "stage", "cell", "arm" }, numbers = { "keys" }, maybe = { "median_us" } },
+  agreement = { by = { "stage", "what" } },
+}
 
 -- All records in files of a name; nil without such a file.
 local function records(name, folder)
@@ -106,21 +118,20 @@ local function bring(name, folder)
       "they are of a simulator: the page has figures of a GPU")
   end
   if list then return WRITE[name](list, path) end
-  local text = core.read_file(("%s/%s.csv"):format(folder, name))
-  if text then core.write_file(path, text) end
+  local given = ("%s/%s.csv"):format(folder, name)
+  if page.read_csv(given, COLUMNS[name]) then core.write_file(path, core.read_file(given)) end
 end
 
 local function read(name)
-  local rows = page.read_csv(("%s/%s.csv"):format(DATA, name))
-  if not rows then return nil end
-  if name == "causes" then return page.indexed(rows, "stage", "cell", "cause") end
-  if name == "agreement" then return page.indexed(rows, "stage", "what") end
-  if name == "levers" then return page.indexed(rows, "cell", "arm", "lever") end
-  if name == "data" then return page.indexed(rows, "stage", "cell", "arm", "data") end
-  return page.indexed(rows, "stage", "cell", "arm")
+  local rows = page.read_csv(("%s/%s.csv"):format(DATA, name), COLUMNS[name])
+  return rows and page.indexed(rows, table.unpack(COLUMNS[name].by))
 end
 
 if options.folder then
+  if not core.realpath(options.folder) then
+    core.error("not_found", ("there is no folder '%s'"):format(options.folder),
+      "it has what the commands of README.md leave")
+  end
   for _, name in ipairs(FILES) do bring(name, options.folder) end
 end
 local data = { figures = report.published() }

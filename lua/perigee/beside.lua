@@ -43,6 +43,19 @@ end
 
 -- ---- rows ----
 
+--- Whether a value is a row, as far as what is made of one needs it.
+function beside.is_row(value)
+  if type(value) ~= "table" or type(value.task) ~= "string" or type(value.arms) ~= "table" then
+    return false
+  end
+  for _, arm in ipairs(value.arms) do
+    if type(arm) ~= "table" or type(arm.impl) ~= "string" or type(arm.verdict) ~= "string" then
+      return false
+    end
+  end
+  return #value.arms > 0
+end
+
 local function kind_of(record)
   if IS_TORCH[record.impl] then return "torch" end
   return record.lang == "lua" and "library" or "ours"

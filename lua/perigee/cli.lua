@@ -106,6 +106,16 @@ local function to_stderr(...)
   io.stderr:write(table.concat(parts, "\t"), "\n")
 end
 
+--- Options of a script, with usage errors as commands have them.
+-- @param parser argparse's
+-- @tparam table args what the script was given; args[0] is its name
+-- @treturn table options
+-- @raise "invalid"
+function cli.options(parser, args)
+  local ok, result = parser:pparse(args)
+  return ok and result or usage_error(result, args[0], args)
+end
+
 --- Run the command line.
 -- @tparam table args strings, without the program's name
 -- @treturn integer exit status

@@ -30,9 +30,10 @@ local function closed(options, lanes)
 end
 
 -- A lane for each device; whoever is free takes the next sample.
-local function open_lanes(devices, options, on_message, on_lost)
-  local lanes, share = {}, core.available_memory() * MEMORY_SHARE / #devices
-  for i, name in ipairs(devices) do
+local function open_lanes(devices, count, options, on_message, on_lost)
+  local lanes, share = {}, core.available_memory() * MEMORY_SHARE / count
+  for i = 1, count do
+    local name = devices[i]
     lanes[i] = { device = name, folder = files.temporary(), own = files.temporary(),
       lane = lane.new { seconds = SAMPLE_S, memory = share, on_message = on_message,
       on_lost = on_lost } }
@@ -97,7 +98,7 @@ function evaluation.run(options, devices, states, waiting)
     call.sample.state.unscored = reason
     states[#states + 1] = call.sample.state
   end
-  local lanes = open_lanes(devices, options, function(_, message)
+  local lanes = open_lanes(devices, math.min(#devices, #waiting), options, function(_, message)
     if message.progress then
       return line:say(("%d of %d samples; %s"):format(#states, total, message.progress))
     end

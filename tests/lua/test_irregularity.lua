@@ -134,6 +134,9 @@ function TestSuite.test_several_devices_share_the_cells()
   local _, records = core.read_file(json):gsub("\n", "\n")
   lu.assertEquals(records, 6)
   lu.assertNil(core.file_info(json .. ".1"))
+  local file <close> = io.open(json, "a")
+  file:write('7\n[1]\n{"stage": "allocate", "pass": "x"}\n')
+  file:close()
   lu.assertEquals({ suite(run .. " --resume") }, { text, 0 }) -- nothing is run again
   lu.assertEquals(select(2, core.read_file(json):gsub("\n", "\n")), 6)
   text, status = suite "--device sim+cuda:77 --cell base,pts-20k --stage allocate --impl cuda"

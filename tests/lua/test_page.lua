@@ -123,4 +123,25 @@ function TestPage.test_a_csv_file_and_missing_fields()
   lu.assertNil(page.read_csv(path))
 end
 
+-- A file that was cut, or is of another kind, is named with its line; no page is made of it.
+function TestPage.test_a_csv_file_that_is_broken()
+  local path = os.tmpname()
+  local columns = { by = { "cell" }, numbers = { "us" }, maybe = { "ratio" } }
+  local good = "cell,us,ratio\nbase,1.5,\n"
+  for text, reason in pairs { [""] = ": there are no rows",
+    ["cell,us,ratio\n"] = ": there are no rows",
+    [good .. "\nbase,,1\n"] = ":4: there is no number in column 'us'",
+    [good .. "base,x,1\n"] = ":3: there is no number in column 'us'",
+    [good .. ",2,1\n"] = ":3: there is nothing in column 'cell'",
+    [good .. "base,2,x\r\n"] = ":3: 'x' is no number (ratio)" } do
+    core.write_file(path, text)
+    local ok, e = pcall(page.read_csv, path, columns)
+    lu.assertEquals({ ok, e.code, e.where .. ": " .. e.message },
+      { false, "invalid", path .. reason })
+  end
+  core.write_file(path, good)
+  lu.assertEquals(page.read_csv(path, columns), { { cell = "base", us = 1.5 } })
+  os.remove(path)
+end
+
 os.exit(lu.LuaUnit.run())

@@ -88,6 +88,8 @@ titles() { grep -E '^\| (time|share of the limit|error) \|'; }
 check "tasks/README.md has these columns" "$(titles <tasks/README.md)" "$(titles <<<"$out")"
 check "and what was not measured, with the reason" "$out" \
   "*- \`test/scale\`, missing: environment: this machine has no libperigee_has_no_such_library*"
+echo '7' >>"$folder/rows"
+echo '{"task": "test/scale", "arms": [7]}' >>"$folder/rows" # lines that are no rows are passed over
 again=$("$build/perigee" tasks/table.lua --experts --torch torch --json "$folder/rows" --resume "$tasks" 2>&1)
 check "a row that was kept is not measured again" "$(grep '^|' <<<"$again")" "$(grep '^|' <<<"$out")"
 

@@ -99,6 +99,20 @@ local function tasks_of(given, against, simulated)
   return names, seen
 end
 
+-- An implementation that no task has would be compared with nothing, and nobody would notice.
+local function check_against(against, names)
+  for _, wanted in ipairs(against) do
+    local found = false
+    for _, name in ipairs(names) do
+      found = found or suggest.has(catalogue.find(name)[1]:impl_names(), wanted)
+    end
+    if not found then
+      core.error("not_found", ("--against: no task here has an implementation '%s'"):format(wanted),
+        "perigee describe TASK names them")
+    end
+  end
+end
+
 local function devices_of(options)
   local list = common.names({ options.device }, "--device")
   local spec = require("perigee.device").spec
@@ -248,7 +262,11 @@ function eval.main(options)
   check_budgets(options)
   local devices = devices_of(options)
   local simulated = not kinds(devices):find("cuda", 1, true)
+  if not options.agent:find "%S" then
+    core.error("invalid", "--agent: there is no command", "write --agent CMD")
+  end
   local tasks, bases = tasks_of(options.tasks, options.against, simulated)
+  check_against(options.against, tasks)
   options.db = store.path(options.db)
   options.session = options.session
     or ("eval-%s-%d"):format(core.utc():gsub("%D", ""), core.getpid())

@@ -7,6 +7,7 @@ local budget = require "perigee.irregularity.budget"
 local progress = require "perigee.progress"
 local seeds = require "perigee.seeds"
 local shell = require "perigee.shell"
+local suite = require "perigee.irregularity.suite"
 
 local lanes = {}
 
@@ -65,8 +66,8 @@ local function lines_by_cell(text)
   local by_cell = {}
   for line in text:gmatch "[^\n]+" do
     local record = core.json_decode(line)
-    local cell = record and record.stage and record.cell
-    if cell then
+    if suite.is_record(record) then
+      local cell = record.cell
       by_cell[cell] = by_cell[cell] or {}
       table.insert(by_cell[cell], line)
     end
@@ -92,7 +93,8 @@ local function finish(pipe, spec)
   local said = pipe:read "a"
   local _, _, status = pipe:close()
   if status ~= 0 and status ~= 1 then
-    core.error("environment", ("%s: %s"):format(spec, said:sub(-400)))
+    local why = said:sub(-400):gsub("^perigee: ", ""):gsub("%s+$", "")
+    core.error("environment", ("%s: %s"):format(spec, why))
   end
   return said:match "(%d+) cells, or some" or "0"
 end

@@ -15,21 +15,52 @@ local function fields_of(line)
   return fields
 end
 
---- The rows of a CSV file. @treturn table|nil list of {column = text or number}; nil: no file
-function page.read_csv(path)
+local function bad(where, message, ...)
+  core.error("invalid", message:format(...), "a command's --csv writes it", where)
+end
+
+-- What a row must have: texts by which it is found, numbers, and numbers that may be missing.
+local function check_row(row, columns, where)
+  for _, name in ipairs(columns.by) do
+    if row[name] == nil then bad(where, "there is nothing in column '%s'", name) end
+  end
+  for _, name in ipairs(columns.numbers or {}) do
+    if type(row[name]) ~= "number" then bad(where, "there is no number in column '%s'", name) end
+  end
+  for _, name in ipairs(columns.maybe or {}) do
+    if type(row[name]) == "string" then bad(where, "'%s' is no number (%s)", row[name], name) end
+  end
+end
+
+local function row_of(head, fields)
+  local row = {}
+  for i, name in ipairs(head) do
+    if fields[i] ~= "" then row[name] = tonumber(fields[i]) or fields[i] end
+  end
+  return row
+end
+
+--- The rows of a CSV file.
+-- @tparam string path
+-- @tparam[opt] table columns what each row must have: {by = names of texts, numbers = names, maybe
+--   = names of numbers that may be missing}
+-- @treturn table|nil list of {column = text or number}; nil: no file
+-- @raise "invalid", with the line, for a row that has not
+function page.read_csv(path, columns)
   local text = core.read_file(path)
   if not text then return nil end
-  local head, rows = nil, {}
-  for line in text:gmatch "[^\r\n]+" do
-    local fields = fields_of(line)
-    if not head then head = fields else
-      local row = {}
-      for i, name in ipairs(head) do
-        if fields[i] ~= "" then row[name] = tonumber(fields[i]) or fields[i] end
-      end
+  local head, rows, number = nil, {}, 0
+  for line in text:gmatch "([^\n]*)\n?" do
+    number = number + 1
+    local fields = line:find "%S" and fields_of((line:gsub("\r$", "")))
+    if fields and head then
+      local row = row_of(head, fields)
+      if columns then check_row(row, columns, ("%s:%d"):format(path, number)) end
       rows[#rows + 1] = row
     end
+    head = head or fields
   end
+  if columns and #rows == 0 then bad(path, "there are no rows") end
   return rows
 end
 

@@ -206,6 +206,13 @@ local function key_of(stage, cell, arm, variant)
 end
 
 --- Keep a record of a pass.
+--- Whether a value is a record of a run, and not what else a file may have.
+function suite.is_record(value)
+  return type(value) == "table" and math.type(value.pass) == "integer"
+    and type(value.stage) == "string" and type(value.cell) == "string"
+    and type(value.impl) == "string"
+end
+
 function Results:add(record)
   local key = key_of(record.stage, record.cell, record.impl, record.variant)
   local one = self.by_key[key]
