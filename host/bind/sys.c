@@ -215,18 +215,24 @@ static int sys_mkdir_all(lua_State *L) {
 }
 
 /* sys.lock(path): a lock that other processes respect, as a file (its close gives it back); nil
- * when another process holds it; nil and an error. The file is made and stays. */
+ * when another process holds it; nil and an error. The file is made, and stays unless who holds the
+ * lock removes it. */
 static int sys_lock(lua_State *L) {
   const char *path = pg_lua_check_path(L, 1);
   FILE **file = push_file(L);
-  *file = fopen(path, "ae");
-  if (!*file) return fail(L, "lock", path);
-  if (flock(fileno(*file), LOCK_EX | LOCK_NB)) {
-    if (errno != EWOULDBLOCK) return fail(L, "lock", path);
-    fclose(*file); /* whoever waits asks often */
-    *file = NULL;
-    lua_pushnil(L);
+  struct stat info = {.st_nlink = 0};
+  while (info.st_nlink == 0) { /* else who held it has just removed it */
+    if (*file) fclose(*file);
+    *file = fopen(path, "ae");
+    if (!*file) return fail(L, "lock", path);
+    if (flock(fileno(*file), LOCK_EX | LOCK_NB)) break;
+    if (fstat(fileno(*file), &info)) return fail(L, "lock", path);
   }
+  if (info.st_nlink > 0) return 1;
+  if (errno != EWOULDBLOCK) return fail(L, "lock", path);
+  fclose(*file); /* whoever waits asks often */
+  *file = NULL;
+  lua_pushnil(L);
   return 1;
 }
 

@@ -95,14 +95,26 @@ function samples.begin(into, name, settings)
   into:note(id, settings)
 end
 
---- A lock on an evaluation, held as long as it is alive; nil where none can be made.
+local Claim = {}
+Claim.__index = Claim
+
+-- The file goes while it is locked: nobody takes it in between.
+function Claim:__close()
+  os.remove(self.path)
+  local _ <close> = self.lock
+end
+
+--- Claim an evaluation for this process, until what is returned is closed; nil where no lock can be
+-- made.
 -- @raise "environment" when another process works at it
 function samples.claim(path, name)
   local folder = files.cache "locks"
   if not folder or not core.mkdir_all(folder) then return nil end
   local key = core.sha256(("%s\n%s"):format(core.realpath(path) or path, name)):sub(1, 16)
-  local lock, e = core.lock(("%s/eval-%s"):format(folder, key))
-  if lock or e then return lock end
+  local file = ("%s/eval-%s"):format(folder, key)
+  local lock, e = core.lock(file)
+  if lock then return setmetatable({ path = file, lock = lock }, Claim) end
+  if e then return nil end
   core.error("environment", ("another perigee eval works at session '%s'"):format(name),
     "wait for it, or name another --session", path)
 end

@@ -65,6 +65,12 @@ function TestChannel:test_a_lock_is_held_by_one_until_it_is_closed()
   lu.assertEquals(#core.list_dir "/proc/self/fd", before)
   collectgarbage "restart"
   do local _ <close> = first end
+  do
+    local _ <close> = core.lock(path)
+    os.remove(path) -- who holds it may remove it: the next one makes another
+    local _ <close> = assert(core.lock(path))
+    lu.assertEquals({ core.lock(path) }, {})
+  end
   lu.assertNotNil(core.lock(path))
   other, e = core.lock(folder .. "/none/lock")
   lu.assertNil(other)

@@ -464,6 +464,11 @@ function TestRuns:test_two_at_one_session_are_refused()
     lu.assertStrContains(text, "another perigee eval works at session 'taken'")
   end
   lu.assertEquals(run_with({ calls = "taken" }, "right", "--session", "taken").correct_rate, 1.0)
+  local claim = samples.claim(DB, "taken")
+  if claim then
+    do local _ <close> = claim end
+    lu.assertNil((core.file_info(claim.path))) -- it leaves nothing
+  end
 end
 
 function TestRuns:test_several_judges_at_a_time()
