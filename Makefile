@@ -259,7 +259,7 @@ $(BUILD)/tests/ffi/%.so: tests/ffi/%.c $(BUILD)/flags
 	@mkdir -p $(@D)
 	@$(CC) $(ALL_CFLAGS) -shared -o $@ $<
 
-# A driver whose GPU is the simulator, and an NVML that goes with it: tests/shell/test_gpu_path.sh.
+# A driver whose GPU is the simulator, and an NVML that goes with it: tests/shell/test_gpu_*.sh.
 SHIM_OBJECTS := $(filter-out %/hash.o,$(SIM_CORE))
 SHIM_LINK = $(CC) $(ALL_CFLAGS) -Ihost -shared -Wl,-Bsymbolic,-z,defs -o $@ $< $(SHIM_OBJECTS) -lm -lpthread
 $(BUILD)/tests/shim/lib%.so.1: tests/shim/lib%.c $(SHIM_OBJECTS) $(BUILD)/flags
