@@ -163,7 +163,7 @@ ffi_type *ffi_type_of(lua_State *L, pg_ffi *f, ctype *type) {
   case CT_BOOL: return &ffi_type_uint8;
   case CT_ENUM:
     if (type->base->size == CT_NOSIZE) not_by_value(L, type);
-    return type->base->is_unsigned ? &ffi_type_uint32 : &ffi_type_sint32;
+    return integer_type(type->base);
   case CT_INT: return integer_type(type);
   case CT_FLOAT:
     return type->size == 4   ? &ffi_type_float

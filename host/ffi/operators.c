@@ -268,7 +268,8 @@ static void push_plain(lua_State *L, const cdata *cd) {
   char text[CT_NAME_MAX + 64];
   if (type->kind == CT_ENUM)
     snprintf(text, sizeof text, "cdata<%s>: %" PRId64, name,
-             (int64_t)(int32_t)ffi_number(type, cd->at).i);
+             type->base->size == 4 ? (int64_t)(int32_t)ffi_number(type, cd->at).i
+                                   : ffi_number(type, cd->at).i);
   else if (type->kind == CT_PTR && !*(void **)cd->at)
     snprintf(text, sizeof text, "cdata<%s>: NULL", name);
   else

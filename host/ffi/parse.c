@@ -52,13 +52,15 @@ static ctype *integer_type(parser *p, const counts *n) {
 }
 
 static ctype *complex_type(parser *p, const counts *n) {
-  int others = n->total - 1 - n->of[WORD_FLOAT] - n->of[WORD_DOUBLE] - n->of[WORD_LONG];
+  int others = n->total - 1 - n->of[WORD_FLOAT] - n->of[WORD_DOUBLE] - n->of[WORD_LONG] -
+               n->of[WORD_LDOUBLE] - n->of[WORD_FLOAT128];
   bool alone = n->of[WORD_LONG] && !n->of[WORD_DOUBLE];
   if (others || alone || n->of[WORD_LONG] > 1)
     lex_fail(&p->lex, PG_UNSUPPORTED, "complex numbers of another type than float or double");
-  int id = n->of[WORD_FLOAT]  ? CTID_COMPLEX_FLOAT
-           : n->of[WORD_LONG] ? CTID_COMPLEX_LDOUBLE
-                              : CTID_COMPLEX;
+  int id = CTID_COMPLEX;
+  if (n->of[WORD_FLOAT]) id = CTID_COMPLEX_FLOAT;
+  if (n->of[WORD_LONG] || n->of[WORD_LDOUBLE]) id = CTID_COMPLEX_LDOUBLE;
+  if (n->of[WORD_FLOAT128]) id = CTID_COMPLEX_FLOAT128;
   return ct_get(p->table, (uint32_t)id);
 }
 

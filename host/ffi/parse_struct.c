@@ -147,27 +147,47 @@ static void struct_body(parser *p, ctype *type, attributes *attr) {
 
 /* ---- enums ---- */
 
-static void check_range(parser *p, const ct_field *field, bool *negative, bool *wide) {
-  if (field->value < 0) *negative = true;
-  if (field->value > INT32_MAX) *wide = true;
-  if (field->value < INT32_MIN || field->value > UINT32_MAX)
-    lex_fail(&p->lex, PG_RANGE, "a constant of an enum of more than 32 bits");
+/* The smallest of int, unsigned, long and unsigned long that has all constants, unsigned first. */
+typedef struct extent {
+  bool negative, over_int, over_unsigned, over_long;
+} extent;
+
+static void extend(parser *p, extent *e, constant c) {
+  bool huge = c.is_unsigned && c.value < 0;
+  if (c.value < 0 && !huge) e->negative = true;
+  if (huge) e->over_long = true;
+  if (huge || c.value > INT32_MAX) e->over_int = true;
+  if (huge || c.value > UINT32_MAX || c.value < INT32_MIN) e->over_unsigned = true;
+  if (e->negative && e->over_long)
+    lex_fail(&p->lex, PG_RANGE, "constants of an enum, of which no integer has all");
+}
+
+static void set_extent(parser *p, ctype *type, const extent *e) {
+  bool wide = e->over_unsigned || (e->negative && e->over_int);
+  int id = wide ? CTID_INT64 : CTID_INT;
+  if (!e->negative) id++; /* the unsigned one follows */
+  type->child = ct_get(p->table, (uint32_t)id);
+  type->size = type->child->size;
+  type->align = type->child->align;
+  type->is_unsigned = type->child->is_unsigned;
 }
 
 static void enum_body(parser *p, ctype *type) {
   body b = {0};
-  bool negative = false, wide = false;
-  int64_t value = 0;
+  extent e = {0};
+  constant value = {0};
   lex_next(&p->lex);
   while (p->lex.now.kind != '}') {
     ct_field field = {.name = parse_name(p)};
     attributes ignored;
     if (!field.name) lex_expected(&p->lex, "the name of a constant");
     parse_attributes(p, &ignored);
-    if (parse_accept(p, '=')) value = parse_constant(p).value;
-    field.value = value;
-    check_range(p, &field, &negative, &wide);
-    value++;
+    if (parse_accept(p, '=')) value = parse_constant(p);
+    field.value = value.value;
+    extend(p, &e, value);
+    value.is_unsigned |= value.value == INT64_MAX;
+    value.value = (int64_t)((uint64_t)value.value + 1);
+    if (value.value == 0) value.is_unsigned = false; /* after -1, or all ones */
     add_field(p, &b, &field, 0, false);
     ct_symbol *symbol = parse_need(p, ct_declare(p->table, field.name, CT_CONSTANT, type));
     symbol->value = field.value;
@@ -176,9 +196,7 @@ static void enum_body(parser *p, ctype *type) {
   parse_expect(p, '}');
   type->fields = b.fields;
   type->count = b.count;
-  type->size = type->align = 4;
-  type->is_unsigned = !negative;
-  type->child = ct_get(p->table, negative ? CTID_INT : CTID_UINT);
+  set_extent(p, type, &e);
 }
 
 /* ---- both ---- */

@@ -251,6 +251,7 @@ static const struct {
     [CTID_INT128] = {CT_STRUCT, 16, false},
     [CTID_UINT128] = {CT_STRUCT, 16, false},
     [CTID_FLOAT128] = {CT_STRUCT, 16, false},
+    [CTID_COMPLEX_FLOAT128] = {CT_STRUCT, 32, false},
 };
 
 static const struct {
@@ -270,6 +271,7 @@ static bool make_word(ct_table *table, int id, const char *name, int part) {
   ctype *type = ct_get(table, (uint32_t)id);
   type->is_word = true;
   type->name = name;
+  if (type->align > 16) type->align = 16;
   if (!part) return true;
   ctype *number = ct_get(table, (uint32_t)part);
   ct_field *fields = ct_alloc(table, 2 * sizeof *fields);
@@ -288,7 +290,8 @@ static bool make_words(ct_table *table) {
          make_word(table, CTID_COMPLEX_LDOUBLE, "complex long double", CTID_LDOUBLE) &&
          make_word(table, CTID_INT128, "__int128", 0) &&
          make_word(table, CTID_UINT128, "unsigned __int128", 0) &&
-         make_word(table, CTID_FLOAT128, "_Float128", 0);
+         make_word(table, CTID_FLOAT128, "_Float128", 0) &&
+         make_word(table, CTID_COMPLEX_FLOAT128, "complex _Float128", 0);
 }
 
 static bool fill(ct_table *table) {

@@ -177,6 +177,28 @@
       })
 
 /* Not C11's, but what headers have. */
+#define ENUMS(X)                                                                    \
+  X(                                                                                \
+      enums, enum t_int{A_1 = -1, A_2 = 0x7fffffff}; enum t_uint{B_1 = 0xffffffff}; \
+      enum t_long{C_1 = -1, C_2 = 0x80000000}; enum t_wide{D_1 = 1ull << 40, D_2};  \
+      enum t_huge{E_1 = 0x7fffffffffffffffull, E_2}; struct enums {                 \
+        char a;                                                                     \
+        enum t_int b;                                                               \
+        char c;                                                                     \
+        enum t_uint d;                                                              \
+        char e;                                                                     \
+        enum t_long f;                                                              \
+        char g;                                                                     \
+        enum t_wide h;                                                              \
+        char i;                                                                     \
+        enum t_huge j;                                                              \
+        char k[(enum t_int) - 1 < 0 ? 1 : 2];                                       \
+        char l[(enum t_uint) - 1 < 0 ? 1 : 2];                                      \
+        char m[(enum t_long) - 1 < 0 ? 1 : 2];                                      \
+        char n[(enum t_huge) - 1 < 0 ? 1 : 2];                                      \
+        char o[D_2 == (1ull << 40) + 1 ? 1 : 2];                                    \
+      })
+
 #define WORDS(X)                \
   X(                            \
       words, struct words {     \
@@ -193,11 +215,13 @@
         char k;                 \
       })
 #pragma GCC diagnostic ignored "-Wpedantic"
+#pragma GCC diagnostic ignored "-Wtype-limits"
 
 #define DEFINE(name, ...) __VA_ARGS__;
 STRUCTS(DEFINE)
 MODES(DEFINE)
 WORDS(DEFINE)
+ENUMS(DEFINE)
 ALIGNED(DEFINE)
 
 static const struct {
@@ -205,7 +229,7 @@ static const struct {
   size_t size, align;
 } SIZES[] = {
 #define ROW(name, ...) {#name, #__VA_ARGS__ ";", sizeof(struct name), _Alignof(struct name)},
-    STRUCTS(ROW) ALIGNED(ROW) MODES(ROW) WORDS(ROW)};
+    STRUCTS(ROW) ALIGNED(ROW) MODES(ROW) WORDS(ROW) ENUMS(ROW)};
 
 static ct_table *declared(void) {
   ct_table *table = ct_table_new();
@@ -255,7 +279,9 @@ static void members_lie_where_the_compiler_puts_them(void **state) {
       PLACE(in_array, d),      PLACE(modes, b),         PLACE(modes, c),     PLACE(modes, d),
       PLACE(modes, e),         PLACE(modes, f),         PLACE(modes, g),     PLACE(words, b),
       PLACE(words, d),         PLACE(words, f),         PLACE(words, h),     PLACE(words, j),
-      PLACE(words, k)};
+      PLACE(words, k),         PLACE(enums, d),         PLACE(enums, f),     PLACE(enums, h),
+      PLACE(enums, j),         PLACE(enums, k),         PLACE(enums, l),     PLACE(enums, m),
+      PLACE(enums, n),         PLACE(enums, o)};
   ct_table *table = declared();
   for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
     size_t offset = 0;
@@ -344,6 +370,7 @@ static void errors_have_a_place(void **state) {
   check_error("_Complex int z;", PG_UNSUPPORTED, "complex numbers of another type");
   check_error("_Complex float double z;", PG_SYNTAX, "'double' after another type");
   check_error("_Atomic int z;", PG_UNSUPPORTED, "'_Atomic' is not supported");
+  check_error("enum e { A = -1, B = 1ull << 63 };", PG_RANGE, "of which no integer has all");
   check_error("struct s { __int128 a : 3; };", PG_SYNTAX,
               "a bit-field of a type that is no integer");
   check_error("int f(void) { return 1; }", PG_OK, "");

@@ -333,6 +333,22 @@ function TestFfi.test_headers_of_more_than_luajit_reads()
   lu.assertEquals(e.message, "'_Float128' cannot be passed or returned by value")
 end
 
+function TestFfi.test_enums_are_as_wide_as_their_constants()
+  ffi.cdef [[
+    enum ffi_wide { FFI_A = 1ULL << 40, FFI_B, FFI_C = 5 };
+    enum ffi_signed { FFI_N = -1, FFI_M = 0x80000000 };
+    enum ffi_wide ffi_labs(enum ffi_wide) __asm__("labs");
+    struct ffi_enums { enum ffi_wide a; enum ffi_signed b; };
+  ]]
+  lu.assertEquals({ ffi.C.FFI_B, ffi.C.FFI_M }, { (1 << 40) + 1, 1 << 31 })
+  local both = ffi.new("struct ffi_enums", { "FFI_B", "FFI_M" })
+  lu.assertEquals({ ffi.tonumber(both.a), ffi.tonumber(both.b) }, { (1 << 40) + 1, 1 << 31 })
+  lu.assertEquals(tostring(ffi.C.ffi_labs("FFI_B")), "cdata<enum ffi_wide>: 1099511627777")
+  local called = ffi.cast("enum ffi_signed (*)(enum ffi_signed)", function(v) return v end)
+  lu.assertEquals(ffi.tonumber(called "FFI_M"), 1 << 31)
+  called:free()
+end
+
 function TestFfi.test_a_part_of_a_complex_number()
   local z = ffi.new("complex", 1.5, 2)
   lu.assertEquals({ z[0], z.im, tostring(z), ffi.tonumber(z) }, { 1.5, 2.0, "1.5+2i", 1.5 })
