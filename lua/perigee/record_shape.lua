@@ -9,8 +9,9 @@ local shape = {}
 local TEXT, NUMBER, INTEGER = { type = "string" }, { type = "number" }, { type = "integer" }
 local FLAG = { type = "boolean" }
 
-local function object(properties, others)
-  return { type = "object", properties = properties, additionalProperties = others }
+local function object(properties, others, required)
+  return { type = "object", properties = properties, additionalProperties = others,
+    required = required }
 end
 
 local function list_of(items)
@@ -23,9 +24,9 @@ local SCALARS = object(nil, SCALAR)
 local FINDING = object { kind = TEXT, text = TEXT, severity = TEXT, where = TEXT, kernel = TEXT,
   file = TEXT, line = INTEGER, located = FLAG, block = list_of(INTEGER), thread = list_of(INTEGER) }
 local CHECK = object { name = TEXT, ok = FLAG, detail = TEXT, elements = list_of(object {
-  index = TEXT, expected = SCALAR, got = SCALAR }) }
-local KERNEL = object { name = TEXT, registers = INTEGER, local_bytes = INTEGER,
-  shared_bytes = INTEGER, max_threads = INTEGER }
+  index = TEXT, expected = SCALAR, got = SCALAR }) } -- of a validator, which may leave out a name
+local KERNEL = object({ name = TEXT, registers = INTEGER, local_bytes = INTEGER,
+  shared_bytes = INTEGER, max_threads = INTEGER }, nil, { "name" })
 
 local RECORD = object {
   task = TEXT, task_file = TEXT, cell = TEXT, impl = TEXT, lang = TEXT, kind = TEXT, tool = TEXT,
@@ -41,7 +42,8 @@ local RECORD = object {
   schedule = object { seed = INTEGER, workers = INTEGER },
   plan = list_of { type = "object" }, findings = list_of(FINDING), checks = list_of(CHECK),
   kernels = list_of(KERNEL), facts = { type = "object" },
-  failed_cases = object { failed = INTEGER, tried = INTEGER, of = INTEGER, pattern = TEXT },
+  failed_cases = object({ failed = INTEGER, tried = INTEGER, of = INTEGER, pattern = TEXT }, nil,
+    { "failed", "tried", "of" }),
   audit = object { facts = object(nil, object { count = INTEGER, where = TEXT, text = TEXT }) },
   time = object { median_us = NUMBER, ci95_us = list_of(NUMBER), samples = INTEGER,
     method = TEXT }, counters = object(nil, { type = { "number", "boolean" } }),
