@@ -139,9 +139,9 @@ local function say_judging(d, out)
   section(out, "Judging")
   local values = d.checks.families
   local also = table.concat(d.checks.also, "; ")
-  say_wrapped(out, "  ", ("%d size%s with %d seeds each%s, then the timed size%s; sim:check looks "
-    .. "at every access, too"):format(d.checks.sizes, d.checks.sizes == 1 and "" or "s",
-    d.checks.seeds, #values == 0 and "" or (", one with %s values"):format(
+  say_wrapped(out, "  ", ("%s with %d seeds each%s, then the timed size%s; sim:check looks "
+    .. "at every access, too"):format(units.counted(d.checks.sizes, "size"), d.checks.seeds,
+    #values == 0 and "" or (", one with %s values"):format(
     table.concat(values, ", ")), also == "" and "" or (", with %s and as it is timed"):format(
     also)))
   for _, one in ipairs(d.validate) do

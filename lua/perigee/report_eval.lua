@@ -60,6 +60,8 @@ end
 
 -- ---- scores ----
 
+local counted = units.counted
+
 local function share(value) return units.percent(value) end
 
 local function geomean(one)
@@ -105,8 +107,9 @@ local function base_lines(lines, result)
     for i, at in ipairs(one.fast) do parts[i] = ("%g: %s"):format(at.p, share(at.share)) end
     lines[#lines + 1] = ("  fast_p against %s  %s"):format(one.base, table.concat(parts, "  "))
     if one.geomean_all then
-      lines[#lines + 1] = ("  geometric mean against %s  %s over all %d samples, those that "
-        .. "failed as %g"):format(one.base, units.ratio(one.geomean_all), one.samples,
+      lines[#lines + 1] = ("  geometric mean against %s  %s over all of %s, those that "
+        .. "failed as %g"):format(one.base, units.ratio(one.geomean_all),
+        counted(one.samples, "sample"),
         result.failed_as)
     end
   end
@@ -119,17 +122,19 @@ end
 -- fallbacks, unscored, interrupted, ended
 function report.print(result, options)
   local part = (result.interrupted or result.ended) and ", NOT ALL OF THEM" or ""
-  local lines = { ("%s, %d tasks, %d samples%s: %s, session %s"):format(result.setting,
-    result.tasks, result.samples, part, options.agent, result.session), "",
+  local lines = { ("%s, %s, %s%s: %s, session %s"):format(result.setting,
+    counted(result.tasks, "task"), counted(result.samples, "sample"), part, options.agent,
+    result.session), "",
     sample_lines(result.list), "", round_lines(result) }
   base_lines(lines, result)
   local pass = {}
   for i, at in ipairs(result.pass_at) do pass[i] = ("%d: %s"):format(at.k, share(at.share)) end
   lines[#lines + 1] = "  pass@k  " .. table.concat(pass, "  ")
-  lines[#lines + 1] = ("  %d attempts, %.0f s, %d tokens as reported; %d samples fell back")
-    :format(result.attempts, result.seconds, result.tokens, result.fallbacks)
+  lines[#lines + 1] = ("  %s, %.0f s, %s as reported; %s fell back"):format(
+    counted(result.attempts, "attempt"), result.seconds, counted(result.tokens, "token"),
+    counted(result.fallbacks, "sample"))
   if result.unscored > 0 then
-    lines[#lines + 1] = ("  %d samples more have no score"):format(result.unscored)
+    lines[#lines + 1] = ("  without a score: %s more"):format(counted(result.unscored, "sample"))
   end
   common.out(table.concat(lines, "\n"))
 end

@@ -14,7 +14,7 @@ local function size_of(tune)
   local space = tune.history.space
   local list = space.list()
   local count = list and #list or space.count
-  local text = ("%s configuration%s of %s"):format(units.grouped(count), count == 1 and "" or "s",
+  local text = ("%s of %s"):format(units.counted(count, "configuration"),
     table.concat(space.names, ", "))
   if #space.names == 0 then text = "no knobs" end
   if count < space.count then
@@ -96,7 +96,7 @@ local function tally(tune)
   for i, name in ipairs(names) do
     parts[i] = ("%d %s"):format(tune.counts.verdicts[name], name)
   end
-  local text = ("%d evaluation%s"):format(#tune.history, #tune.history == 1 and "" or "s")
+  local text = units.counted(#tune.history, "evaluation")
   if #parts > 0 then text = text .. ": " .. table.concat(parts, ", ") end
   if tune.counts.resumed > 0 then
     text = ("%s; %d of them from the session"):format(text, tune.counts.resumed)

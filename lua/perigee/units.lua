@@ -53,6 +53,11 @@ function units.grouped(whole)
   return sign .. grouped
 end
 
+--- So many of something that has an s when it is not one: "1 sample", "1,024 samples".
+function units.counted(count, noun)
+  return ("%s %s%s"):format(units.grouped(count), noun, count == 1 and "" or "s")
+end
+
 --- GB/s or Gflop/s.
 function units.rate(value)
   return digits(value)

@@ -25,6 +25,8 @@ function TestUnits:test_bytes_and_counts()
   lu.assertEquals(units.count(-1234567), "-1,234,567")
   lu.assertEquals(units.count(16777216), "16.8 M")
   lu.assertEquals(units.count(0.125), "0.12")
+  lu.assertEquals({ units.counted(0, "cell"), units.counted(1, "cell"),
+    units.counted(2048, "cell") }, { "0 cells", "1 cell", "2,048 cells" })
 end
 
 TestColumns = {}

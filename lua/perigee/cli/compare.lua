@@ -92,8 +92,7 @@ end
 
 local function head(letter, name, set)
   local gpus = #set.gpus > 0 and ", " .. table.concat(set.gpus, ", ") or ""
-  local text = ("%s: %s, %d evaluation%s%s"):format(letter, name, #set.keys,
-    #set.keys == 1 and "" or "s", gpus)
+  local text = ("%s: %s, %s%s"):format(letter, name, units.counted(#set.keys, "evaluation"), gpus)
   if set.replaced > 0 then
     text = ("%s (of %d records the last of each counts)"):format(text, set.count)
   end

@@ -38,8 +38,7 @@ local function reason(row, series)
   end
   if #row.lost > 0 then parts[#parts + 1] = "without " .. table.concat(row.lost, ", ") end
   if row.failures > 0 then
-    parts[#parts + 1] = ("after %d attempt%s that failed"):format(row.failures,
-      row.failures == 1 and "" or "s")
+    parts[#parts + 1] = ("after %s that failed"):format(units.counted(row.failures, "attempt"))
   end
   return table.concat(parts, "; ")
 end
@@ -53,8 +52,9 @@ local function head(series)
   if series.cell then parts[#parts + 1] = series.cell end
   if series.set then parts[#parts + 1] = params.text(series.set) end
   local naive = series.naive
-  return ("%s on %s: %d attempts%s"):format(table.concat(parts, ", "), series.device,
-    #series.attempts, naive and (", naive costs %s"):format(cost_text(naive.cost, naive.metric))
+  return ("%s on %s: %s%s"):format(table.concat(parts, ", "), series.device,
+    units.counted(#series.attempts, "attempt"),
+    naive and (", naive costs %s"):format(cost_text(naive.cost, naive.metric))
     or ", what naive costs is not known")
 end
 

@@ -91,8 +91,8 @@ function RUN.leaderboard(opened, words, options)
         knobs.text(row.knobs or {}) }
     end
     if i > 1 then common.out("") end
-    common.out(("%s, %s on %s: %d kernel%s"):format(board.task, params.text(board.params),
-      board.device, board.count, board.count == 1 and "" or "s"))
+    common.out(("%s, %s on %s: %s"):format(board.task, params.text(board.params),
+      board.device, units.counted(board.count, "kernel")))
     common.out(columns.text({ { title = "rank", right = true }, { title = "kernel" },
       { title = "cost", right = true }, { title = "over best", right = true },
       { title = "record", right = true }, { title = "by" }, { title = "at" },

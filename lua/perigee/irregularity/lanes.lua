@@ -96,7 +96,7 @@ local function finish(pipe, spec)
     local why = said:sub(-400):gsub("^perigee: ", ""):gsub("%s+$", "")
     core.error("environment", ("%s: %s"):format(spec, why))
   end
-  return said:match "(%d+) cells, or some" or "0"
+  return said:match "(%d+) cells?, or some" or "0"
 end
 
 --- Run a plan in lanes.

@@ -42,7 +42,7 @@ end
 --- Print how many cells the budget left out.
 function report.left_out(count)
   if count == 0 then return end
-  print(count .. " cells, or some passes of them, did not fit into the budget")
+  print(units.counted(count, "cell") .. ", or some passes, did not fit into the budget")
 end
 
 -- ---- times ----

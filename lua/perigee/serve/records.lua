@@ -150,8 +150,10 @@ local function time_of(a, b)
     unit = row.metric == "time" and "us" or "warp_instructions" }
 end
 
+local UNKNOWN = { broken = "b failed", mended = "a failed", unmeasured = "not measured" }
+
 local function time_text(time)
-  if not time.ratio then return "cost: " .. time.status end
+  if not time.ratio then return "cost: none, " .. (UNKNOWN[time.status] or "both failed") end
   return ("cost: %.3fx (%.3f .. %.3f): %s"):format(time.ratio, time.ci95[1], time.ci95[2],
     time.status)
 end
@@ -232,8 +234,8 @@ function tools.leaderboard(given, request)
     limit = given.limit }) or core.json_array {}
   local lines = {}
   for _, board in ipairs(boards) do
-    lines[#lines + 1] = ("%s on %s, %d kernels"):format(params.text(board.params), board.device,
-      board.count)
+    lines[#lines + 1] = ("%s on %s, %s"):format(params.text(board.params), board.device,
+      units.counted(board.count, "kernel"))
     for _, row in ipairs(board.rows) do
       lines[#lines + 1] = ("  %d. %s (%s)  %s  %s of the best  attempt %d"):format(row.rank,
         row.name, row.imported and "imported" or row.kind or "?",
