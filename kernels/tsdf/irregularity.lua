@@ -49,6 +49,9 @@ parser:option("--json", "every record, one a line"):argname("FILE")
 parser:flag("--resume", "go on with what the file of --json has")
 parser:option("--charts", "SVG charts, by gnuplot"):argname("FOLDER")
 local options = cli.options(parser, arg)
+if options.estimate and (options.causes or options.eight or options.data) then
+  pg.error("invalid", "--estimate is not for --causes, --eight and --data", "leave it out")
+end
 
 local function opened(path, mode)
   local file, why = io.open(path, mode)
