@@ -88,7 +88,7 @@ fuzz-serve: build ## random and mutated messages to `perigee serve` (FUZZ_SECOND
 
 .PHONY: fuzz-ffi
 fuzz-ffi: asan $(BUILD)/tests/ffi/library.so ## random calls of the ffi under ASan and UBSan, another seed each second or so (FUZZ_SECONDS=30)
-	@ASAN_OPTIONS=allocator_may_return_null=1 $(BUILD)/asan/perigee tests/ffi/drive.lua $(BUILD)/tests/ffi/library.so \
+	@ASAN_OPTIONS=allocator_may_return_null=1:max_allocation_size_mb=64 $(BUILD)/asan/perigee tests/ffi/drive.lua $(BUILD)/tests/ffi/library.so \
 	  $$RANDOM $(or $(FUZZ_SECONDS),30)
 
 .PHONY: test-ffi

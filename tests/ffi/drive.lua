@@ -1,5 +1,6 @@
 -- Random calls of everything that the ffi offers, with values that earlier ones gave. Under ASan
--- and UBSan no call may do harm, and what is refused raises {code, message}.
+-- and UBSan no call may do harm, and what is refused raises {code, message}. An address that is
+-- taken for a length asks for gigabytes: ASan's max_allocation_size_mb=64 makes that an error.
 -- perigee tests/ffi/drive.lua LIBRARY [SEED [SECONDS]]: 1 seed, or seed after seed for so long.
 
 local core = require "perigee.core"
