@@ -12,7 +12,8 @@ local progress = require "perigee.progress"
 
 local common = {}
 
---- Converters of options' values: a number above 0, an integer above 0, a seed.
+--- Converters of options' values: a number above 0, an integer above 0 (and at most `most`), a
+-- seed.
 function common.positive(name)
   return function(text)
     local value = tonumber(text)
@@ -21,11 +22,12 @@ function common.positive(name)
   end
 end
 
-function common.count(name)
+function common.count(name, most)
   return function(text)
     local value = math.tointeger(tonumber(text))
-    if value and value > 0 then return value end
-    return nil, ("option '%s': expected a positive integer, got '%s'"):format(name, text)
+    if value and value > 0 and value <= (most or math.maxinteger) then return value end
+    return nil, ("option '%s': expected a positive integer%s, got '%s'"):format(name,
+      most and (" up to %d"):format(most) or "", text)
   end
 end
 

@@ -17,6 +17,8 @@ local suggest = require "perigee.suggest"
 
 local eval = {}
 
+local SAMPLES_MOST, JOBS_MOST = 10000, 256 -- each is planned, each is a process
+
 local UNBOUND = "the agent is not confined (no Landlock here, or PERIGEE_SANDBOX=off): it may do "
   .. "all that you may, to the results store, too"
 
@@ -30,7 +32,7 @@ function eval.configure(parser)
   parser:option("--rounds", "refine: answers to a task (3); tools: attempts that are judged "
     .. "(no limit)"):argname("N"):convert(common.count("--rounds"))
   parser:option("--samples", "tries at each task"):argname("K"):default("1")
-    :convert(common.count("--samples"))
+    :convert(common.count("--samples", SAMPLES_MOST))
   parser:option("--against", "compare with these implementations of a task, too (always: naive, "
     .. "expert)"):argname("A,B")
   parser:option("--seconds", "the agent may take for a sample (600 for each answer, 3600 with "
@@ -42,7 +44,7 @@ function eval.configure(parser)
   parser:option("--device", "one or several devices, each with a judge of its own")
     :argname("D,E"):default("auto"):show_default(false)
   parser:option("--jobs", "judges at a time on a simulator"):argname("N"):default("1")
-    :convert(common.count("--jobs"))
+    :convert(common.count("--jobs", JOBS_MOST))
   parser:option("--timeout", "seconds a kernel may run"):argname("S"):default("20")
     :convert(common.positive("--timeout"))
   parser:option("--db", "results store (default: $PERIGEE_DB, else ~/.local/share/perigee)")
