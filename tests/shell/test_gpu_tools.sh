@@ -43,8 +43,8 @@ print(json.dumps({"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": {
     "task": "vector/saxpy", "set": {"n": 1000}, "source": open("tests/candidates/saxpy/right.cu").read()}}}))
 END
 }
-serve() { # TOOL: the answer
-  coproc server { LD_LIBRARY_PATH=$PWD/$shim exec "$build/perigee" serve --device cuda:0 --db "$folder/serve.db"; }
+serve() { # TOOL: the answer. A lock in the cache gives turns: other runs of this test have a cache of their own
+  coproc server { LD_LIBRARY_PATH=$PWD/$shim PERIGEE_CACHE=$folder/cache exec "$build/perigee" serve --device cuda:0 --db "$folder/serve.db"; }
   local to=${server[1]} pid=$!
   call "$1" >&"$to"
   read -r _ <&"${server[0]}"
