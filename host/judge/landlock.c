@@ -116,9 +116,11 @@ static void allow_entries_but(pg_landlock *l, const char *folder, unsigned acces
   DIR *entries = opendir(folder);
   for (struct dirent *entry; entries && (entry = readdir(entries));) {
     const char *name = entry->d_name;
-    if (entry->d_type == DT_LNK || strcmp(name, ".") == 0 || strcmp(name, "..") == 0) continue;
+    if (strcmp(name, ".") == 0 || strcmp(name, "..") == 0) continue;
     int n = snprintf(path, sizeof path, "%s/%s", strcmp(folder, "/") == 0 ? "" : folder, name);
-    if (n < (int)sizeof path) pg_landlock_allow_but(l, path, access, except);
+    struct stat status; /* not every file system tells the kind of an entry in its list */
+    if (n >= (int)sizeof path || lstat(path, &status) != 0 || S_ISLNK(status.st_mode)) continue;
+    pg_landlock_allow_but(l, path, access, except);
   }
   if (entries) closedir(entries);
 }
