@@ -3,10 +3,10 @@
 . tests/shell/tap.sh
 build=${BUILD:-build}
 shim=$build/tests/shim
-make -s BUILD="$build" "$shim/libcuda.so.1" "$shim/libnvidia-ml.so.1"
+make -s BUILD="$build" "$shim/counting/libcuda.so.1" "$shim/libnvidia-ml.so.1"
 
-on_shim() { # COMMAND...: its output and status with that driver
-  LD_LIBRARY_PATH=$PWD/$shim "$@" 2>&1
+on_shim() { # COMMAND...: its output and status with that driver, whose clock counts work
+  LD_LIBRARY_PATH=$PWD/$shim/counting:$PWD/$shim "$@" 2>&1
   echo "status $?"
 }
 
@@ -44,7 +44,7 @@ print(json.dumps({"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": {
 END
 }
 serve() { # TOOL: the answer. A lock in the cache gives turns: other runs of this test have a cache of their own
-  coproc server { LD_LIBRARY_PATH=$PWD/$shim PERIGEE_CACHE=$folder/cache exec "$build/perigee" serve --device cuda:0 --db "$folder/serve.db"; }
+  coproc server { LD_LIBRARY_PATH=$PWD/$shim/counting:$PWD/$shim PERIGEE_CACHE=$folder/cache exec "$build/perigee" serve --device cuda:0 --db "$folder/serve.db"; }
   local to=${server[1]} pid=$!
   call "$1" >&"$to"
   read -r _ <&"${server[0]}"
