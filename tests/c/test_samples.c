@@ -164,24 +164,28 @@ static void each_launch_of_a_batch_has_a_digest(void **state) {
   for (int i = 0; i < N; i++) assert_int_equal(read_set(b, 3)[i], 1000 + i + 1);
 }
 
+/* Two hot samples; what `buffer` says comes as contents of `version` right before the second. */
+static json_t *time_late(bench *b, int version, const char *buffer) {
+  return ask(b,
+             "{'op':'time','method':'hot','sets':[0,2],'before':[0,1],'plan':[" LAUNCH "],"
+             "'renew':{'sample':1,'version':%d,'buffers':[{%s}]}}",
+             version, buffer);
+}
+
 static void contents_may_come_late(void **state) {
   bench *b = *state;
   good(ask(b, "{'op':'run','set':2,'plan':[" LAUNCH "]}"));
   for (int i = 0; i < N; i++) assert_int_equal(read_set(b, 2)[i], 1); /* zeros before */
   for (int i = 0; i < N; i++) ((int *)(b->shared + 4096))[i] = 7 * i;
-  good(ask(b, "{'op':'renew','version':2,'buffers':[{'index':0,'at':4096}]}"));
-  json_t *r =
-      ask(b, "{'op':'time','method':'hot','sets':[0,2],'before':[0,1],'plan':[" LAUNCH "]}");
+  json_t *r = time_late(b, 2, "'index':0,'at':4096");
   assert_int_equal(json_array_size(json_object_get(r, "inputs_changed")), 0);
   good(r);
   for (int i = 0; i < N; i++) assert_int_equal(read_set(b, 2)[i], 7 * i + 1);
   for (int i = 0; i < N; i++) assert_int_equal(read_set(b, 1)[i], 1000 + i + 1); /* ran before */
-  bad(ask(b, "{'op':'renew','version':3,'buffers':[{'index':0,'at':0}]}"), "invalid",
-      "x has no contents of version 3");
-  bad(ask(b, "{'op':'renew','version':0,'buffers':[{'index':1,'at':0}]}"), "invalid",
-      "y has no contents");
-  bad(ask(b, "{'op':'renew','version':0,'buffers':[{'index':0,'at':65000}]}"), "range", "outside");
-  bad(ask(b, "{'op':'renew','version':0,'buffers':[{'index':0}]}"), "invalid", "\"at\"");
+  bad(time_late(b, 3, "'index':0,'at':0"), "invalid", "x has no contents of version 3");
+  bad(time_late(b, 0, "'index':1,'at':0"), "invalid", "y has no contents");
+  bad(time_late(b, 0, "'index':0,'at':65000"), "range", "outside");
+  bad(time_late(b, 0, "'index':0"), "invalid", "\"at\"");
 }
 
 /* A copy that a kernel has found and changed would be put back as if it were right. */
