@@ -202,16 +202,16 @@ end
 
 -- One entry for each row, and those of them that are still to be measured.
 local function planned(list, known)
-  local all, todo, torch = {}, {}, ways()
+  local all, left, torch = {}, {}, ways()
   for _, entry in ipairs(list) do
     local impls = beside.impls(entry.task, torch)
     for _, cell in ipairs(impls and (entry.cells[1] and entry.cells or { false }) or {}) do
       local one = { task = entry.task, cell = cell or nil, impls = impls }
       all[#all + 1] = one
-      if not has_all(known[key_of(one.task.name, one.cell)], impls) then todo[#todo + 1] = one end
+      if not has_all(known[key_of(one.task.name, one.cell)], impls) then left[#left + 1] = one end
     end
   end
-  return all, todo
+  return all, left
 end
 
 -- Seconds and what is being done, once where only a number changes.
@@ -228,10 +228,10 @@ end
 local function print_experts(list)
   say_without(list)
   local known = recalled()
-  local all, todo = planned(list, known)
-  if #todo > 0 then measure_ceilings() end
+  local all, left = planned(list, known)
+  if #left > 0 then measure_ceilings() end
   local file <close> = opened()
-  beside.run(todo, { device = options.device, budget = options.budget,
+  beside.run(left, { device = options.device, budget = options.budget,
     progress = options.verbose and progress() or nil }, function(one)
     known[key_of(one.task, one.cell)] = one
     if file then file:write(pg.json.encode(one), "\n") end

@@ -59,12 +59,7 @@ static int close_file(lua_State *L) {
 static FILE **push_file(lua_State *L) {
   FILE **box = lua_newuserdatauv(L, sizeof *box, 0);
   *box = NULL;
-  lua_createtable(L, 0, 2);
-  lua_pushcfunction(L, close_file);
-  lua_setfield(L, -2, "__gc");
-  lua_pushcfunction(L, close_file);
-  lua_setfield(L, -2, "__close");
-  lua_setmetatable(L, -2);
+  pg_lua_closed_by(L, close_file);
   return box;
 }
 

@@ -57,15 +57,11 @@ static int close_holder(lua_State *L) {
   return 0;
 }
 
-static void push_holder(lua_State *L, int **fd) {
-  *fd = lua_newuserdatauv(L, sizeof **fd, 0);
-  **fd = -1;
-  lua_createtable(L, 0, 2);
-  lua_pushcfunction(L, close_holder);
-  lua_setfield(L, -2, "__gc");
-  lua_pushcfunction(L, close_holder);
-  lua_setfield(L, -2, "__close");
-  lua_setmetatable(L, -2);
+static int *push_holder(lua_State *L) {
+  int *fd = lua_newuserdatauv(L, sizeof *fd, 0);
+  *fd = -1;
+  pg_lua_closed_by(L, close_holder);
+  return fd;
 }
 
 static int fail(lua_State *L, const char *top) {
@@ -85,7 +81,6 @@ int pg_lua_temporary_folder(lua_State *L) {
   const char *given = getenv("TMPDIR"), *top = given && *given ? given : "/tmp";
   if (!lua_isnoneornil(L, 1)) top = pg_lua_check_path(L, 1);
   char path[PATH_MAX];
-  int *fd;
   sweep(top);
   if (snprintf(path, sizeof path, "%s/" PREFIX "XXXXXX", top) >= (int)sizeof path) {
     errno = ENAMETOOLONG;
@@ -93,7 +88,7 @@ int pg_lua_temporary_folder(lua_State *L) {
   }
   if (!mkdtemp(path)) return fail(L, top);
   lua_pushstring(L, path);
-  push_holder(L, &fd);
+  int *fd = push_holder(L);
   *fd = hold(path);
   return 2;
 }

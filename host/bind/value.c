@@ -382,3 +382,12 @@ void pg_bind_dtype(lua_State *L) {
   lua_pop(L, 1);
   luaL_setfuncs(L, functions, 0);
 }
+
+void pg_lua_closed_by(lua_State *L, lua_CFunction close) {
+  lua_createtable(L, 0, 2);
+  lua_pushcfunction(L, close);
+  lua_setfield(L, -2, "__gc");
+  lua_pushcfunction(L, close);
+  lua_setfield(L, -2, "__close");
+  lua_setmetatable(L, -2);
+}

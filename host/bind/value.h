@@ -57,5 +57,7 @@ double pg_lua_check_number(lua_State *L, int arg);
 const char *pg_lua_check_string(lua_State *L, int arg, size_t *length);
 /* A path: no zero byte, for the system would cut it there. */
 const char *pg_lua_check_path(lua_State *L, int arg);
+/* The userdata on top is closed by `close`: when it leaves a scope, and by the collector. */
+void pg_lua_closed_by(lua_State *L, lua_CFunction close);
 
 #endif

@@ -16,9 +16,12 @@ local folder = os.tmpname()
 os.remove(folder)
 core.mkdir_all(folder)
 
+local SOURCES = { "allocate.cu", "update.cu", "fuse.cu", "compact.cu", "dense_update.cu",
+  "stencil.cu", "tsdf.cuh", "warp_sum.cuh" }
+
 -- The kernels with one thing changed, which must be there to change.
 local function changed(file, from, to)
-  for _, name in ipairs { "allocate.cu", "update.cu", "fuse.cu", "tsdf.cuh", "warp_sum.cuh" } do
+  for _, name in ipairs(SOURCES) do
     local text = core.read_file(core.home .. "/kernels/tsdf/" .. name)
     if name == file then
       local at, last = text:find(from, 1, true)
@@ -101,6 +104,63 @@ end
 function TestFaults:test_a_colour_in_the_wrong_array()
   changed("tsdf.cuh", "atomicAdd(&v.g[at], seen.g);", "atomicAdd(&v.g[at], seen.b);")
   assert_fails("update", "sum of g")
+end
+
+-- ---- compact, dense_update, stencil ----
+
+local function check(name, stage, device)
+  local session <close> = judge.session { device = device, seed = 22, timeout = 10 }
+  local candidate = impl.candidate(("%s/%s.cu"):format(folder, stage))
+  return session:check(catalogue.find("hash/tsdf_" .. name)[1], candidate, {})
+end
+
+local function assert_stage_fails(name, stage, from, to, verdict)
+  changed(stage .. ".cu", from, to)
+  local rec = check(name, stage, verdict == "wrong_result" and "sim" or "sim:check")
+  lu.assertEquals(rec.verdict, verdict, ("%s: %s"):format(to, rec.reason))
+end
+
+function TestFaults:test_compact()
+  local function fails(from, to, verdict, name)
+    assert_stage_fails(name or "compact", "compact", from, to, verdict or "wrong_result")
+  end
+  fails("k < 4; ++k) positive", "k < 3; ++k) positive") -- the last quarter unseen
+  fails("v.x > 0.0f || ", "") -- one voxel of four unseen
+  fails("v.w > 0.0f", "v.w >= 0.0f") -- blocks without weight are listed
+  fails("min(*block_count, capacity)", "min(*block_count + 8, capacity)") -- what is left
+  fails("min(*block_count, capacity)", "*block_count", "out_of_bounds") -- blocks without a place
+  fails("if (lane_of() == 0) active", "if (lane_of() < 2) active", "out_of_bounds") -- listed twice
+  fails("atomicAdd(active_count, 1)", "(*active_count)++", "race")
+  fails("*active_count = at + listed", "*active_count = at", nil, "compact_regular")
+end
+
+function TestFaults:test_dense_update()
+  local function fails(from, to, verdict, name)
+    assert_stage_fails(name or "dense_update", "dense_update", from, to, verdict or "wrong_result")
+  end
+  fails("if (z <= 0.0f) return -1;", "") -- what lies behind the camera is seen, too
+  fails("v * image.side + u", "u * image.side + v")
+  fails("depth <= 0.0f || ", "") -- pixels that saw nothing
+  fails(" || sdf < -grid.trunc", "")
+  fails("x / z * image.focal + image.centre)", "x / z * image.focal + image.centre + 0.5f)")
+  fails("u >= 0 && u < image.side", "u >= 0 && u <= image.side", "out_of_bounds")
+  fails("const int block = active[k];", "const int block = k;")
+  fails("voxels.g[i] += seen.g;", "voxels.g[i] = seen.g;")
+  fails("block < count;", "block < count - 1;", nil, "dense_update_regular")
+end
+
+function TestFaults:test_stencil()
+  local function fails(from, to, verdict, name)
+    assert_stage_fails(name or "stencil7", "stencil", from, to, verdict or "wrong_result")
+  end
+  fails("abs(dz) <= 1", "abs(dz) <= 2") -- 19 taps
+  fails("return block < 0 ? 0.0f : tsdf", "return tsdf", "out_of_bounds") -- missing blocks
+  fails("block < 0 ? 0.0f", "block < 0 ? 1.0f")
+  fails("find(table, mask, at[0] + d.x", "find(table, mask, at[0] - d.x") -- mirrored
+  fails("(x + 8) / 8 +", "1 +") -- periodic in each block
+  fails("__syncthreads();", "", "uninitialized_read")
+  fails("neighbor[27 * (size_t)block + t]", "neighbor[27 * (size_t)block + 26 - t]", nil,
+    "stencil27_regular")
 end
 
 local status = lu.LuaUnit.run()
