@@ -92,7 +92,7 @@ fuzz-ffi: asan $(BUILD)/tests/ffi/library.so ## random calls of the ffi under AS
 	  $$RANDOM $(or $(FUZZ_SECONDS),30)
 
 .PHONY: test-ffi
-test-ffi: deps-test build $(BUILD)/tests/ffi/library.so ## the ffi against LuaJIT's: one script, the same output
+test-ffi: deps-test build $(BUILD)/tests/ffi/library.so ## the ffi against LuaJIT's: a script, headers, random programs, the same output
 	@tests/ffi/run $(BUILD)
 
 .PHONY: bench-ffi

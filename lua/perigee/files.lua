@@ -98,6 +98,12 @@ function files.read(path, limit)
   return text
 end
 
+--- Write a file whole, or raise "io"/"not_found".
+function files.write(path, text)
+  local ok, e = core.write_file(path, text)
+  if not ok then core.error(e.code, e.message, e.hint, e.where) end
+end
+
 --- A folder for what can be made again: $PERIGEE_CACHE, else the user's cache folder; nil when
 -- caching is off.
 function files.cache(name)

@@ -111,16 +111,11 @@ local function run(cc, words)
   return log
 end
 
-local function write(path, text)
-  local ok, e = core.write_file(path, text)
-  if not ok then core.error(e.code, e.message, e.hint, e.where) end
-end
-
 --- The text as the compiler reads it, after its directives.
 local function expanded(cc, flags, text)
   return files.in_temporary(function(folder)
     local from, to = files.join(folder, "source.c"), files.join(folder, "source.i")
-    write(from, text)
+    files.write(from, text)
     run(cc, ("%s -E -x c - -o %s <%s"):format(flags, shell.quoted(to), shell.quoted(from)))
     return files.read(to)
   end)
@@ -131,9 +126,10 @@ local ESCAPES = { ["\\"] = "\\\\", ['"'] = '\\"', ["\n"] = "\\n", ["\f"] = "\\f"
 --- Make the library. Its declarations are in it, so that the next start need not look for them.
 local function compile(cc, flags, text, declarations, to, folder)
   local source, carried = files.join(folder, "source.i"), files.join(folder, "declarations.c")
-  write(source, text)
-  write(carried, ('__attribute__((visibility("default"))) const char pg_native_declarations[] = '
-    .. '"%s";\n'):format(declarations:gsub('[\\"\n\f]', ESCAPES)))
+  files.write(source, text)
+  files.write(carried, ('__attribute__((visibility("default"))) '
+    .. 'const char pg_native_declarations[] = "%s";\n'):format(
+    declarations:gsub('[\\"\n\f]', ESCAPES)))
   return run(cc, ("%s %s %s -o %s -lm"):format(shell.quoted(source), shell.quoted(carried), flags,
     shell.quoted(to)))
 end

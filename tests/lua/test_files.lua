@@ -26,6 +26,14 @@ function TestFiles.test_where_a_file_was_looked_for_is_told()
   lu.assertEquals(e.hint, "looked in " .. folder .. ", .")
 end
 
+function TestFiles.test_what_cannot_be_written_is_raised()
+  files.write(folder .. "/text", "a\0b")
+  lu.assertEquals(files.read(folder .. "/text"), "a\0b")
+  local ok, e = pcall(files.write, folder .. "/nowhere/text", "")
+  lu.assertFalse(ok)
+  lu.assertEquals({ e.code, e.where }, { "not_found", folder .. "/nowhere/text" })
+end
+
 function TestFiles.test_temporary_folders_are_new_and_where_they_are_wanted()
   local one, two = files.temporary(folder), files.temporary(folder)
   lu.assertNotEquals(one, two)

@@ -18,9 +18,7 @@ end
 TestNative = {}
 
 local function count_files()
-  local n = 0
-  for _ in pairs(core.list_dir(folder .. "/native")) do n = n + 1 end
-  return n
+  return #core.list_dir(folder .. "/native")
 end
 
 function TestNative.test_a_function_is_compiled_and_called()

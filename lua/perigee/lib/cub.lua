@@ -41,8 +41,7 @@ end
 
 local function compile(nvcc, text, to, folder)
   local source = files.join(folder, "source.cu")
-  local ok, e = core.write_file(source, text)
-  if not ok then core.error(e.code, e.message, e.hint, e.where) end
+  files.write(source, text)
   local log, compiled = shell.output(("%s %s %s -o %s"):format(shell.quoted(nvcc), FLAGS,
     shell.quoted(source), shell.quoted(to)))
   if not compiled then core.error("compile_error", "nvcc: " .. first_error(log)) end
