@@ -15,10 +15,17 @@ explain.METHODS = {
 
 local LINES_MOST, WIDTH_MOST = 40, 200
 
+--- The first bytes of a text: at most so many, no character cut apart, for JSON takes no half ones.
+-- @tparam string text
+-- @tparam integer most
+function explain.head(text, most)
+  return #text <= most and text or text:sub(1, utf8.offset(text, 0, most + 1) - 1)
+end
+
 -- A text that a candidate had a hand in: nothing in it may steer the terminal or flood it.
 local function tame(line)
   line = line:gsub("[%c]", function(c) return c == "\t" and "  " or "?" end)
-  return #line > WIDTH_MOST and line:sub(1, WIDTH_MOST) .. " ..." or line
+  return #line > WIDTH_MOST and explain.head(line, WIDTH_MOST) .. " ..." or line
 end
 
 local function add(lines, text, indent, all)

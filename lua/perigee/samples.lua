@@ -4,6 +4,7 @@
 -- @module perigee.samples
 
 local core = require "perigee.core"
+local explain = require "perigee.explain"
 local files = require "perigee.files"
 local outcome = require "perigee.serve.outcome"
 local store = require "perigee.store"
@@ -37,12 +38,13 @@ end
 function samples.round(rec, number, text)
   local cost, unit = outcome.cost(rec)
   return { verdict = rec.verdict, attempt = number, cost = cost, unit = unit,
-    speedup = speedups(rec.rivals), reason = rec.reason, text = text and text:sub(1, TEXT_MOST) }
+    speedup = speedups(rec.rivals), reason = rec.reason,
+    text = text and explain.head(text, TEXT_MOST) }
 end
 
 --- A round without a record. @tparam string verdict "missing" or "refused"
 function samples.failed(verdict, reason)
-  reason = reason:sub(1, TEXT_MOST)
+  reason = explain.head(reason, TEXT_MOST)
   return { verdict = verdict, reason = reason:match "^[^\n]*", text = reason }
 end
 
@@ -51,7 +53,7 @@ end
 local ORDER = { "setting", "agent", "against", "device", "seconds", "tokens", "timeout", "trust" }
 
 local function shown(name, value)
-  if value == nil or value == false then return ("no --%s"):format(name) end
+  if value == nil then return ("no --%s"):format(name) end
   return value == true and "--" .. name or ("--%s %s"):format(name, tostring(value))
 end
 
@@ -70,13 +72,6 @@ local function check_same(name, before, settings)
   end
 end
 
-local function flat(settings)
-  local copy = {}
-  for name, value in pairs(settings) do copy[name] = value end
-  copy.trust = copy.trust or nil
-  return copy
-end
-
 --- Begin an evaluation, or go on with the one of that name.
 -- @tparam table into a store
 -- @tparam string name
@@ -84,7 +79,6 @@ end
 --   timeout, trust}
 -- @raise "invalid" when that one had other settings; only more rounds of `refine` may be asked for
 function samples.begin(into, name, settings)
-  settings = flat(settings)
   local id, known = into:session(name, KIND, settings)
   if not known then return end
   local before = into:about(name)

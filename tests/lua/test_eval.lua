@@ -191,6 +191,9 @@ elseif mode == "many tokens" then
   print('{"source": "x", "tokens": 1e308}')
 elseif mode == "wrong language" then
   print(core.json_encode { source = "x", language = "fortran" })
+elseif mode == "long line" then -- in the second round a byte further
+  print(('extern "C" __global__ void saxpy() {\n%sint q = nothing; /* %s */ }'):format(
+    (" "):rep(ask.round), ("\u{e9}"):rep(200)))
 elseif mode == "python" then
   print(core.json_encode { source = "x", language = "triton" })
 elseif mode == "leaves" then
@@ -354,6 +357,18 @@ function TestRuns:test_what_an_agent_does_wrong_is_a_sample_that_failed()
       text)
     lu.assertStrContains(result.list[1].reason, reason)
     lu.assertEquals({ result.against[1].base, result.against[1].fast[1].share }, { "naive", 0.0 })
+  end
+end
+
+-- What is said of an attempt is cut, and kept as JSON.
+function TestRuns:test_a_text_is_cut_between_characters()
+  local result, text = run("long line", "--setting refine --rounds 2")
+  lu.assertEquals({ result.attempts, result.ended, result.list[1].verdict },
+    { 2, nil, "compile_error" }, text)
+  for shift = 0, 1 do
+    local failed = require("perigee.samples").failed("refused",
+      ("x"):rep(shift) .. ("\u{e9}"):rep(4000))
+    lu.assertEquals({ #failed.text, utf8.len(failed.text) }, { 6000 - shift, 3000 })
   end
 end
 

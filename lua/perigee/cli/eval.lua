@@ -154,7 +154,7 @@ local function settings_of(options, devices)
   return { setting = options.setting, agent = options.agent, device = kinds(devices),
     against = #options.against > 0 and table.concat(options.against, ",") or nil,
     rounds = options.rounds, seconds = options.seconds, tokens = options.tokens,
-    timeout = options.timeout, trust = options.trust }
+    timeout = options.timeout, trust = options.trust or nil }
 end
 
 local function samples_of(options, tasks, bases)

@@ -6,6 +6,7 @@ local catalogue = require "perigee.catalogue"
 local columns = require "perigee.columns"
 local common = require "perigee.cli.common"
 local knobs = require "perigee.knobs"
+local outcome = require "perigee.serve.outcome"
 local params = require "perigee.params"
 local records = require "perigee.cli.records"
 local standings = require "perigee.standings"
@@ -105,7 +106,7 @@ local WORDS = { fallback = "FALLBACK", lost = "LOST TECHNIQUES" }
 -- "at n = 1 only; FALLBACK"
 local function note_of(row)
   local parts = {}
-  if row.set then parts[1] = ("at %s only"):format(params.text(row.set)) end
+  if row.set then parts[1] = outcome.only_at(row.set) end
   parts[#parts + 1] = WORDS[row.status] or row.reason
   return table.concat(parts, "; ")
 end

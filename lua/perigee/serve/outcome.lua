@@ -17,8 +17,8 @@ local REPORTS_MOST = 4
 function outcome.cut(text, most)
   if not text or not text:find "%S" then return nil end
   if #text <= most then return text end
-  return ("%s\n... %d bytes more"):format(text:sub(1, utf8.offset(text, 0, most + 1) - 1),
-    #text - most)
+  local head = explain.head(text, most)
+  return ("%s\n... %d bytes more"):format(head, #text - #head)
 end
 
 local function some(list)
