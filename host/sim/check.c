@@ -88,7 +88,13 @@ static void never_written(const sim_access *a) {
            "read of %u bytes that were never written", a->bytes);
 }
 
-static sim_page *page_of(const sim_warp *w, uint64_t address);
+/* The page an address lies in; NULL: none. */
+static sim_page *page_of(const sim_warp *w, uint64_t address) {
+  const sim_block_check *c = w->block->check;
+  if (address < SIM_SHARED_WINDOW) return sim_shadow_page(w->launch->check->shadow, address);
+  return address < SIM_LOCAL_WINDOW ? &c->shared[(address - SIM_SHARED_WINDOW) / SIM_PAGE_BYTES]
+                                    : NULL;
+}
 
 /* A load of the one element behind those that the block wrote: merges read ahead of the end so, and
  * drop what they got. What they got is garbage of another kind in every launch with a seed. */
@@ -133,14 +139,6 @@ void sim_check_passed(const sim_warp *w, uint32_t lane, uint64_t offset, uint32_
 }
 
 /* ---- where lanes are ---- */
-
-/* The page an address lies in; NULL: none. */
-static sim_page *page_of(const sim_warp *w, uint64_t address) {
-  const sim_block_check *c = w->block->check;
-  if (address < SIM_SHARED_WINDOW) return sim_shadow_page(w->launch->check->shadow, address);
-  return address < SIM_LOCAL_WINDOW ? &c->shared[(address - SIM_SHARED_WINDOW) / SIM_PAGE_BYTES]
-                                    : NULL;
-}
 
 static bool is_global(uint64_t address) {
   return address < SIM_SHARED_WINDOW;

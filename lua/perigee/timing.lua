@@ -282,7 +282,8 @@ function timing.choose(arm, override)
   if launches > 1 and arm.batch == 1 then arm.method = "hot" end
 end
 
-local function median(list)
+--- The median of a list of times, nil of fewer than two.
+function timing.median(list)
   return #list > 1 and core.summarize(list).median or nil
 end
 
@@ -298,7 +299,7 @@ local function summary_of(arm)
     clock_mhz = arm.clock_mhz, variables_reset = #arm.variables, relative_half = s.relative_half,
     stopped = arm.stopped, inputs = #versions.of(arm.case), outputs_checked = arm.outputs_checked,
     outputs = wrote.how(arm), unseen_us = arm.unseen_us, unseen = arm.unseen_why,
-    again_us = arm.again_us, start_us = median(arm.starts),
+    again_us = arm.again_us, start_us = timing.median(arm.starts),
   }
 end
 

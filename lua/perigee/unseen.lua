@@ -1,9 +1,8 @@
 --- A sample on inputs that no launch has seen. Whatever an arm keeps from launch to launch is of no
 -- use then, wherever it is: what takes longer than on inputs that it has seen has kept answers.
--- They are uploaded when the timing is over, to where no inputs were, and used once.
+-- They come to the device right before their sample, to where no inputs were.
 -- @module perigee.unseen
 
-local core = require "perigee.core"
 local units = require "perigee.units"
 local versions = require "perigee.versions"
 local wrote = require "perigee.wrote"
@@ -77,10 +76,6 @@ local function ask(arm, timing, count, sets, renew)
   return us
 end
 
-local function median(list)
-  return #list > 1 and core.summarize(list).median or nil
-end
-
 -- What others take: as all samples did, or those just before where the device has become slower.
 local function usual_of(arm, before_us)
   if arm.method == "graph" then return before_us end
@@ -98,7 +93,7 @@ local function first_time(arm, timing)
   if not us or not us[before + 1] then return nil, failure end
   local others = {}
   for number = 1, before do others[#others + 1] = us[number] end
-  local usual = median(others)
+  local usual = timing.median(others)
   return usual and us[before + 1], usual and usual_of(arm, usual)
 end
 
@@ -110,7 +105,7 @@ local function again(arm, timing)
   local us, failure = ask(arm, timing, count, sets)
   if not us then return nil, failure end
   for number = 2, count, 2 do list[#list + 1] = us[number] end
-  return median(list)
+  return timing.median(list)
 end
 
 local function most(arm, us, share, more_us)
@@ -163,7 +158,7 @@ end
 --- Time an arm on inputs that it has not seen, and compare. Its `unseen_us` is that time; its
 -- `unseen_why` says why there is none.
 -- @tparam table arm timed
--- @tparam table timing {choose_sets, ask, is_slow} of perigee.timing
+-- @tparam table timing {choose_sets, ask, is_slow, median} of perigee.timing
 -- @treturn table|nil a failure
 function unseen.judge(arm, timing)
   if arm.impl.lang == "lua" then

@@ -6,6 +6,7 @@
 -- since that takes seconds each.
 
 local beside = require "perigee.beside"
+local experts = require "perigee.experts"
 local pg = require "perigee"
 
 io.stdout:setvbuf "line"
@@ -40,18 +41,12 @@ local function wanted(task)
   return false
 end
 
-local function is_torch(name)
-  for _, way in ipairs(beside.TORCH) do
-    if name == way then return true end
-  end
-  return false
-end
-
 local function impls_of(task)
   local names = {}
-  for _, name in ipairs(task:impl_names()) do
-    local torch = is_torch(name) and (not COMPILED[name] or task.name == WITH_COMPILER)
-    if name == "expert" or torch then names[#names + 1] = name end
+  for _, one in ipairs(task.impls) do
+    local torch = experts.is_torch(one)
+      and (not COMPILED[one.name] or task.name == WITH_COMPILER)
+    if one.name == "expert" or torch then names[#names + 1] = one.name end
   end
   return names
 end
@@ -64,6 +59,10 @@ for _, task in ipairs((pg.catalogue.all())) do
     list[#list + 1] = { task = task, impls = impls, cell = cell and cell.name,
       set = task:hardest_check(cell) }
   end
+end
+if #list == 0 then -- a misspelt name is no success
+  print(("not ok no task with an expert is named %s"):format(table.concat(arg, ", ")))
+  failed = 1
 end
 beside.run(list, { device = device, budget = 0.02 }, function(row)
   for _, arm in ipairs(row.arms) do note(row, arm) end

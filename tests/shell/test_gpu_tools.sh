@@ -35,7 +35,7 @@ printf '"ID","Kernel Name","Metric Name","Metric Value"\n"0","saxpy(const float 
   dram__throughput.avg.pct_of_peak_sustained_elapsed 91.5 >"$log"
 END
 chmod +x "$folder/ncu"
-call() { # TOOL DEVICE-OPTIONS
+call() { # TOOL: the lines of a client that calls it once
   python3 - "$@" <<'END'
 import json, sys
 print(json.dumps({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {"protocolVersion": "2025-11-25"}}))
