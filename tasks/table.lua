@@ -15,8 +15,10 @@ local beside = require "perigee.beside"
 local ceilings = require "perigee.ceilings"
 local cli = require "perigee.cli"
 local common = require "perigee.cli.common"
+local core = require "perigee.core"
 local doctor = require "perigee.doctor"
 local pg = require "perigee"
+local suggest = require "perigee.suggest"
 local units = require "perigee.units"
 
 local parser = argparse("table.lua", "Tables of tasks, as Markdown.")
@@ -150,9 +152,7 @@ local function ways()
   if not options.torch then return beside.TORCH end
   local list = {}
   for name in options.torch:gmatch "[^,]+" do
-    local known = name == "none"
-    for _, way in ipairs(beside.TORCH) do known = known or name == way end
-    if not known then
+    if name ~= "none" and not suggest.has(beside.TORCH, name) then
       pg.error("invalid", ("--torch: there is no '%s'"):format(name), "none, or of "
         .. table.concat(beside.TORCH, ", "))
     end
@@ -166,7 +166,7 @@ local function key_of(task, cell) return task .. (cell and ":" .. cell or "") en
 -- What the file of an earlier run has, by task and cell.
 local function recalled()
   local known = {}
-  local text = options.resume and options.json and require "perigee.core".read_file(options.json)
+  local text = options.resume and core.read_file(options.json)
   for line in (text or ""):gmatch "[^\n]+" do
     local one = pg.json.decode(line)
     if beside.is_row(one) then known[key_of(one.task, one.cell)] = one end
@@ -216,8 +216,7 @@ end
 
 -- Seconds and what is being done, once where only a number changes.
 local function progress()
-  local core, shown = require "perigee.core", nil
-  local started = core.now()
+  local started, shown = core.now(), nil
   return function(text)
     local what = text:gsub("%d+", "")
     if what ~= shown then io.stderr:write(("%7.2f %s\n"):format(core.now() - started, text)) end

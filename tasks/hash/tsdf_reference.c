@@ -13,6 +13,8 @@
 
 #define MODEL_META "hash.tsdf_model"
 
+static const char *const SUMS[TSDF_SUMS] = {"tsdf", "weight", "r", "g", "b"};
+
 /* ---- reading arguments ---- */
 
 static int fail_field(lua_State *L, const char *name, const char *expected) {
@@ -242,7 +244,6 @@ static void check_active(lua_State *L, const int32_t *active, size_t count, size
  * listed blocks what they gather, and sets slack. Returns how many voxels got something, and how
  * many may fall either way. */
 static int dense(lua_State *L) {
-  static const char *const names[] = {"tsdf", "weight", "r", "g", "b"};
   tsdf_image image = image_fields(L);
   const int64_t pixels = (int64_t)image.side * image.side;
   image.weight = need_array(L, 1, "image_weight", PG_F32, pixels)->data;
@@ -254,8 +255,8 @@ static int dense(lua_State *L) {
       .inv_trunc = (float)number_field(L, 1, "inv_trunc"),
       .slack = slack->data,
   };
-  for (int i = 0; i < 5; ++i)
-    how.sums[i] = need_array(L, 1, names[i], PG_F64, (int64_t)slack->count)->data;
+  for (int i = 0; i < TSDF_SUMS; ++i)
+    how.sums[i] = need_array(L, 1, SUMS[i], PG_F64, (int64_t)slack->count)->data;
   const pg_array *coord = need_array(L, 1, "coord", PG_I32, -1);
   const pg_array *active = need_array(L, 1, "active", PG_I32, -1);
   const size_t pool = slack->count / TSDF_BLOCK_VOXELS, known = coord->count / 3;
@@ -504,21 +505,19 @@ static const uint8_t *touched_blocks(lua_State *L, int lists, const char *name, 
 
 /* Leaves the bytes on the stack for as long as the caller runs. */
 static void touched_part(lua_State *L, tsdf_volume *volume) {
-  static const char *const names[TSDF_SUMS] = {"tsdf", "weight", "r", "g", "b"};
   if (lua_getfield(L, 2, "touched") != LUA_TTABLE) return;
   const int lists = lua_gettop(L);
   luaL_checkstack(L, 3 * TSDF_SUMS, NULL);
   for (int a = 0; a < TSDF_SUMS; ++a)
-    volume->touched[a] = touched_blocks(L, lists, names[a], volume->capacity);
+    volume->touched[a] = touched_blocks(L, lists, SUMS[a], volume->capacity);
 }
 
 static void sums_part(lua_State *L, tsdf_model *model, tsdf_volume *volume, tsdf_report *report) {
-  static const char *const names[TSDF_SUMS] = {"tsdf", "weight", "r", "g", "b"};
   tsdf_sum_facts facts = {0};
   pg_error error = {0};
   for (int a = 0; a < TSDF_SUMS; ++a)
     volume->sums[a] =
-        need_array(L, 2, names[a], PG_F32, (int64_t)volume->capacity * TSDF_BLOCK_VOXELS)->data;
+        need_array(L, 2, SUMS[a], PG_F32, (int64_t)volume->capacity * TSDF_BLOCK_VOXELS)->data;
   const int facts_at = lua_gettop(L);
   touched_part(L, volume);
   lua_pushvalue(L, facts_at);

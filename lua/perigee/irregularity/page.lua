@@ -117,7 +117,7 @@ local RUST = { { "allocate", "rust" }, { "allocate", "rust-ray" }, { "allocate",
 
 -- What sentences are made of: everything that they may name.
 local function figures_of(data)
-  local s, c = data.suite, data.causes
+  local s = data.suite
   local function us(stage, cell, arm)
     return tables.us((s.find(stage, cell, arm) or {}).median_us)
   end
@@ -135,7 +135,6 @@ local function figures_of(data)
     waiting = tables.us(part("allocate", "base", "waiting").us),
     claims = tables.us(part("allocate", "base", "claims").us),
     probing = tables.us(part("allocate", "base", "probing").us),
-    split = tables.us(c.rows[1].us / c.rows[1].share),
     update = us("update", "base", "cuda"), collide = share("update", "base", "collisions"),
     scattered = share("update", "base", "sectors"), large = share("update", "r-2.0", "sectors"),
     rust = range_of(s, table.unpack(RUST)),

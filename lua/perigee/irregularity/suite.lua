@@ -205,7 +205,6 @@ local function key_of(stage, cell, arm, variant)
   return ("%s %s %s %s"):format(stage, cell, arm, variant or "")
 end
 
---- Keep a record of a pass.
 --- Whether a value is a record of a run, and not what else a file may have.
 function suite.is_record(value)
   return type(value) == "table" and math.type(value.pass) == "integer"
@@ -213,6 +212,7 @@ function suite.is_record(value)
     and type(value.impl) == "string"
 end
 
+--- Keep a record of a pass.
 function Results:add(record)
   local key = key_of(record.stage, record.cell, record.impl, record.variant)
   local one = self.by_key[key]
