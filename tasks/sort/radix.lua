@@ -81,7 +81,7 @@ radix sort of four passes and a count moves 36.]],
   work = function(p) return { bytes = 8 * p.n, items = p.n } end,
   torch = [[ # signed keys in the order of unsigned ones
     flip = -2**31
-    return (torch.sort(keys.view(torch.int32) ^ flip)[0] ^ flip).view(torch.uint32)
+    return torch.sort(keys ^ flip)[0] ^ flip
   ]],
   impls = {
     expert = { "lua", "kernels/sort/expert.lua", doc = "CUB" },

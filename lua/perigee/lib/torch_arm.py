@@ -8,10 +8,11 @@ import os
 import textwrap
 import traceback
 
-# dtype: DLPack's code and bits.
+# dtype: DLPack's code and bits. Unsigned numbers of more than 8 bits are given as signed ones of the
+# same bits: PyTorch has types for them and few operations, not even the copy of "reduce-overhead".
 TYPES = {"f64": (2, 64), "f32": (2, 32), "f16": (2, 16), "bf16": (4, 16), "bool": (6, 8),
          "i8": (0, 8), "i16": (0, 16), "i32": (0, 32), "i64": (0, 64),
-         "u8": (1, 8), "u16": (1, 16), "u32": (1, 32), "u64": (1, 64)}
+         "u8": (1, 8), "u16": (0, 16), "u32": (0, 32), "u64": (0, 64)}
 # What is compiled is little, and the helpers of many threads take seconds to start.
 os.environ.setdefault("TORCHINDUCTOR_COMPILE_THREADS", "1")
 CUDA = 2

@@ -39,7 +39,9 @@ class utils:
             raw = ctypes.string_at(pointer(capsule, b"dltensor"), 64)
             data, kind, device, ndim, code, bits, lanes, shape, strides, offset, _, deleter = (
                 struct.unpack("QiiiBBHQQQQQ", raw))
-            assert (kind, device, code, bits, lanes) == (2, 0, 2, 32, 1)
+            assert (kind, device, lanes) == (2, 0, 1)
+            if (code, bits) != (2, 32):
+                cuda.note(f"type {code}/{bits}")
             assert not (strides or offset or deleter)
             return Tensor(data, (ctypes.c_int64 * ndim).from_address(shape))
 
@@ -108,7 +110,7 @@ class cuda:
 
     @staticmethod
     def empty_cache():
-        pass
+        cuda.note("emptied")
 
     @staticmethod
     def synchronize():
