@@ -152,11 +152,11 @@ check "three servers write one store" "$(python3 "$top/many.py" "${serve[@]}")" 
 
 # Servers take turns on a GPU, here one that the simulator stands for.
 shim=${BUILD:-build}/tests/shim
-make -s BUILD="${BUILD:-build}" "$shim/libcuda.so.1" "$shim/libnvidia-ml.so.1"
+make -s BUILD="${BUILD:-build}" "$shim/counting/libcuda.so.1" "$shim/libnvidia-ml.so.1"
 mkdir -p "$top/cache/locks"
 exec {lock}>"$top/cache/locks/cuda-0-all"
 flock -x "$lock"
-coproc server { exec {lock}>&-; env -u CUDA_VISIBLE_DEVICES PERIGEE_CACHE="$top/cache" LD_LIBRARY_PATH="$PWD/$shim" "$perigee" serve --device cuda:0 --db "$top/turn" 2>"$top/err"; }
+coproc server { exec {lock}>&-; env -u CUDA_VISIBLE_DEVICES PERIGEE_CACHE="$top/cache" LD_LIBRARY_PATH="$PWD/$shim/counting:$PWD/$shim" "$perigee" serve --device cuda:0 --db "$top/turn" 2>"$top/err"; }
 pid=$!
 printf '%s\n' "$hello" "$(call right | sed 's/"arguments": {/"_meta": {"progressToken": 1}, &"set": {"n": 1000}, /')" >&"${server[1]}"
 read -t 20 -r _ <&"${server[0]}"
