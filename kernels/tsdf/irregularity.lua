@@ -49,8 +49,20 @@ parser:option("--json", "every record, one a line"):argname("FILE")
 parser:flag("--resume", "go on with what the file of --json has")
 parser:option("--charts", "SVG charts, by gnuplot"):argname("FOLDER")
 local options = cli.options(parser, arg)
-if options.estimate and (options.causes or options.eight or options.data) then
-  pg.error("invalid", "--estimate is not for --causes, --eight and --data", "leave it out")
+local devices = lanes.devices(options.device)
+if options.causes or options.eight or options.data then
+  for _, name in ipairs { "estimate", "resume" } do
+    if options[name] then
+      pg.error("invalid", ("--%s is not for --causes, --eight and --data"):format(name),
+        "leave it out")
+    end
+  end
+  if #devices > 1 then
+    pg.error("invalid", "--causes, --eight and --data run on one device", "--device " .. devices[1])
+  end
+end
+if options.resume and not options.json then
+  pg.error("invalid", "--resume goes with --json FILE", "it says where the records are")
 end
 
 local function opened(path, mode)
@@ -78,46 +90,62 @@ end
 
 -- All cells here, one after the other. -> how many did not fit into the budget
 local function run_here(plan, how, results)
-  how.skip = recall(results, options.resume and options.json and core.read_file(options.json) or "")
+  how.skip = recall(results, options.resume and core.read_file(options.json) or "")
   local json <close> = options.json and opened(options.json, options.resume and "a" or "w") or nil
   if json then json:setvbuf "line" end -- what a kill leaves can be resumed
-  return suite.run(plan, how, function(record)
+  local left_out = suite.run(plan, how, function(record)
     results:add(record)
     if json then json:write(pg.json.encode(record), "\n") end
   end)
-end
-
--- The same on several devices at once.
-local function run_lanes(plan, devices, results)
-  local text, left_out = lanes.run(options, plan, devices)
-  recall(results, text)
+  if json then json:write(lanes.left_out(left_out)) end
   return left_out
 end
 
+-- The same on several devices at once. -> how many, and why one of them could not run
+local function run_lanes(plan, _, results)
+  local text, left_out, failed = lanes.run(options, plan, devices)
+  recall(results, text)
+  return left_out, failed
+end
+
+local function plan_of(figures, cells)
+  local stages = suite.words(options.stage or figures and "allocate,update")
+  return suite.plan { stages = stages, cells = cells,
+    impls = suite.impls(suite.words(options.impl), suite.stages(stages)),
+    controls = options.controls, set = figures and { compat = "published" } }
+end
+
+-- Seconds on a GPU, about: of the lane that takes the longest.
+local function estimate(plan, figures, how)
+  local seconds = 0
+  for _, cells in ipairs(lanes.share(plan, math.max(1, #devices), how.passes)) do
+    seconds = math.max(seconds, suite.estimate(plan_of(figures, cells), how))
+  end
+  return seconds
+end
+
 local function run_suite()
-  local results, devices = suite.results(), lanes.devices(options.device)
+  local results = suite.results()
   for _, spec in ipairs(devices) do device.spec(spec) end
   local figures = options.published and report.published() or nil
-  local plan = suite.plan { stages = suite.words(options.stage or figures and "allocate,update"),
-    cells = suite.words(options.cell) or figures and figures.cells,
-    impls = suite.words(options.impl), controls = options.controls,
-    set = figures and { compat = "published" } }
+  local plan = plan_of(figures, suite.words(options.cell) or figures and figures.cells)
   local how = {
     device = options.count and "sim:profile" or options.device, seed = options.seed,
     passes = options.passes or 3, budget = options.budget,
   }
   if options.estimate then
-    print(("about %.0f s on a GPU"):format(suite.estimate(plan, how)))
+    print(("about %.0f s on a GPU"):format(estimate(plan, figures, how)))
     return 0
   end
-  local left_out = #devices > 1 and run_lanes(plan, devices, results)
-    or run_here(plan, how, results)
+  local run = #devices > 1 and run_lanes or run_here
+  local left_out, failed = run(plan, how, results)
   if options.count then report.counters(results) else
     report.times(results, figures)
   end
   report.left_out(left_out)
   if options.csv then report.times_csv(results, options.csv) end
   if options.charts then require("perigee.irregularity.charts").draw(results, options.charts) end
+  if failed then core.error("environment", failed) end
   return results:failed() and 1 or 0
 end
 

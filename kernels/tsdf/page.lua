@@ -5,6 +5,7 @@
 --                                             h200/ as CSV, charts are drawn, sections filled in
 --     perigee kernels/tsdf/page.lua           sections again from h200/
 --     perigee kernels/tsdf/page.lua --check   says whether they are what h200/ gives
+--     ... --to FOLDER                         pages, charts and h200/ of another tree
 --
 -- A folder may have suite*.jsonl, published*.jsonl, levers*.jsonl, hash*.jsonl (of --json),
 -- data.csv, causes.csv, eight.csv (of --csv), causes.jsonl. What it lacks stays as it is.
@@ -14,20 +15,22 @@ local cli = require "perigee.cli"
 local core = require "perigee.core"
 local causes = require "perigee.irregularity.causes"
 local charts = require "perigee.irregularity.charts"
+local files = require "perigee.files"
+local levers = require "perigee.irregularity.levers"
 local page = require "perigee.irregularity.page"
 local report = require "perigee.irregularity.report"
 local suite = require "perigee.irregularity.suite"
-local tables = require "perigee.irregularity.tables"
 
 local parser = argparse("page.lua", "README.md from what was measured.")
 parser:argument("folder", "with what the commands left"):args "?"
+parser:option("--to", "the tree whose pages are written (this one)"):argname("FOLDER")
 parser:flag("--check", "only say whether README.md is up to date")
 local options = cli.options(parser, arg)
 
-local HERE = core.home .. "/kernels/tsdf"
+local ROOT = options.to or core.home
+local HERE = ROOT .. "/kernels/tsdf"
 local DATA = HERE .. "/h200"
-local PAGES = { HERE .. "/README.md", core.home .. "/kernels/hash/README.md",
-  core.home .. "/README.md" }
+local PAGES = { HERE .. "/README.md", ROOT .. "/kernels/hash/README.md", ROOT .. "/README.md" }
 local FILES = { "suite", "published", "data", "causes", "eight", "levers", "hash", "agreement" }
 local RATIOS = { "median_us", "ratio", "ratio_low", "ratio_high", "of_control" }
 local COLUMNS = {
@@ -41,15 +44,41 @@ local COLUMNS = {
   agreement = { by = { "stage", "what" } },
 }
 
--- All records in files of a name; nil without such a file.
+local function is_run(record)
+  return type(record.cell) == "string" and type(record.impl) == "string"
+end
+
+-- What a record of each kind must have.
+local CHECKS = {
+  suite = suite.is_record, published = suite.is_record,
+  causes = function(record)
+    return type(record.variant_of) == "string" and type(record.cell) == "string"
+      and type(record.key) == "string"
+  end,
+  levers = function(record) return is_run(record) and type(record.knobs) == "table" end,
+  hash = function(record)
+    return is_run(record) and type(record.task) == "string" and type(record.params) == "table"
+  end,
+}
+
+-- All records in files of a name; nil without such a file. Lines about no cell are no records.
 local function records(name, folder)
   local list
   for _, file in ipairs(core.list_dir(folder)) do
     if file:match("^" .. name .. ".*%.jsonl[%.%d]*$") then
       list = list or {}
-      for line in core.read_file(folder .. "/" .. file):gmatch "[^\n]+" do
+      local number = 0
+      for line in core.read_file(folder .. "/" .. file):gmatch "([^\n]*)\n?" do
+        number = number + 1
         local record = core.json_decode(line)
-        if type(record) == "table" and record.cell then list[#list + 1] = record end
+        if type(record) == "table" and record.cell then
+          if not CHECKS[name](record) then
+            core.error("invalid", ("no record of '%s'"):format(name),
+              "README.md has the command whose --json it is", ("%s/%s:%d"):format(folder, file,
+              number))
+          end
+          list[#list + 1] = record
+        end
       end
     end
   end
@@ -62,9 +91,7 @@ end
 
 local function write_suite(list, path)
   local results = suite.results()
-  for _, record in ipairs(list) do
-    if record.stage then results:add(record) end
-  end
+  for _, record in ipairs(list) do results:add(record) end
   report.times_csv(results, path)
   return results
 end
@@ -76,7 +103,7 @@ local WRITE = {
   levers = function(list, path)
     local rows = {}
     for i, record in ipairs(list) do
-      rows[i] = { record.cell, record.impl, tables.lever(record.knobs), time_of(record) }
+      rows[i] = { record.cell, record.impl, levers.word(record.knobs), time_of(record) }
     end
     report.csv(path, { "cell", "arm", "lever", "median_us" }, rows)
   end,
@@ -119,7 +146,7 @@ local function bring(name, folder)
   end
   if list then return WRITE[name](list, path) end
   local given = ("%s/%s.csv"):format(folder, name)
-  if page.read_csv(given, COLUMNS[name]) then core.write_file(path, core.read_file(given)) end
+  if page.read_csv(given, COLUMNS[name]) then files.write(path, core.read_file(given)) end
 end
 
 local function read(name)
@@ -139,10 +166,10 @@ for _, name in ipairs(FILES) do data[name] = read(name) end
 
 local status = 0
 for _, path in ipairs(PAGES) do
-  local before = core.read_file(path)
+  local before = files.read(path)
   local after, filled = page.fill(before, data)
   if not options.check then
-    core.write_file(path, after)
+    files.write(path, after)
     print(("%s: %s"):format(path, table.concat(filled, ", ")))
   elseif after ~= before then
     print(path .. " is not what h200/ gives: perigee kernels/tsdf/page.lua writes it")

@@ -85,6 +85,8 @@ function TestSuite.test_a_run_says_ahead_how_long_it_takes()
   local one, all = seconds "--cell base", seconds ""
   lu.assertTrue(one > 0 and all > 10 * one, all)
   lu.assertTrue(seconds "--budget 10" < all)
+  local two = seconds "--device cuda:0+cuda:1"
+  lu.assertTrue(two >= all / 2 - 1 and two < 0.7 * all, two)
 end
 
 function TestSuite.test_what_does_not_fit_into_the_budget_is_said()
@@ -139,9 +141,41 @@ function TestSuite.test_several_devices_share_the_cells()
   file:close()
   lu.assertEquals({ suite(run .. " --resume") }, { text, 0 }) -- nothing is run again
   lu.assertEquals(select(2, core.read_file(json):gsub("\n", "\n")), 6)
-  text, status = suite "--device sim+cuda:77 --cell base,pts-20k --stage allocate --impl cuda"
+end
+
+-- What one lane could not do is said at the end; what the other did is there.
+function TestSuite.test_a_lane_that_cannot_run_does_not_lose_the_other()
+  local json = folder .. "/half.jsonl"
+  local text, status = suite("--device sim+cuda:77 --cell base,pts-20k --stage allocate "
+    .. "--impl cuda --json " .. json)
   lu.assertEquals(status, 3)
   lu.assertStrContains(text, "cuda:77: ")
+  lu.assertStrContains(text, "allocate  base  cuda  passed")
+  lu.assertEquals(core.json_decode(core.read_file(json)).cell, "base")
+  lu.assertNil(core.file_info(json .. ".1"))
+end
+
+function TestSuite.test_what_lanes_leave_out_is_added_up()
+  local json = folder .. "/short.jsonl"
+  local text, status = suite("--device sim+sim --stage allocate --impl cuda --budget 0.001 "
+    .. "--cell base,pts-20k,r-0.25 --json " .. json)
+  lu.assertEquals(status, 0)
+  lu.assertStrContains(text, "3 cells, or some passes, did not fit into the budget")
+  lu.assertEquals(core.read_file(json), '{"left_out":3}\n')
+end
+
+function TestSuite.test_options_that_do_not_go_together_and_arms_that_are_not()
+  for options, why in pairs {
+    ["--resume"] = "--resume goes with --json FILE",
+    ["--data --resume --json x"] = "--resume is not for --causes, --eight and --data",
+    ["--causes --device sim+sim"] = "--causes, --eight and --data run on one device",
+    ["--impl cuda-lat"] = "no stage has an arm 'cuda-lat'",
+    ["--data --stage allocate --impl cuda-warp"] = "no stage has an arm 'cuda-warp'",
+  } do
+    local text, status = suite(options)
+    lu.assertEquals({ status, text }, { 2, text })
+    lu.assertStrContains(text, why)
+  end
 end
 
 -- Records of a GPU that is not here: what tables and charts make of them.

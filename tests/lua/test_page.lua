@@ -1,6 +1,8 @@
 -- The page from the data: what stands between the marks is what the files of a run give.
 local lu = require "luaunit"
 local core = require "perigee.core"
+local files = require "perigee.files"
+local levers = require "perigee.irregularity.levers"
 local page = require "perigee.irregularity.page"
 
 local BINARY = (os.getenv("BUILD") or "build") .. "/perigee"
@@ -73,12 +75,11 @@ function TestPage.test_figures_beside_published_ones()
 end
 
 function TestPage.test_levers_and_hash_tables()
-  local tables = require "perigee.irregularity.tables"
-  lu.assertEquals(tables.lever { RUN = 2, BLOCK = 128, AHEAD = 0, PER_SM = 0 },
-    "AHEAD=0:BLOCK=128:BRICK=1:FLOATS=8:PAIR=1:ROWS=1:RUN=2")
-  local levers = page.indexed({ { cell = "base", arm = "cuda-own", median_us = 49,
-    lever = tables.lever { RUN = 2, BLOCK = 128, AHEAD = 0 } } }, "cell", "arm", "lever")
-  local text = page.fill("<!-- data: levers -->\n<!-- end -->", { levers = levers })
+  lu.assertEquals(levers.word { RUN = 2, BLOCK = 128, AHEAD = 0, PER_SM = 6 },
+    "AHEAD=0:BLOCK=128:BRICK=1:FLOATS=8:PAIR=1:PER_SM=6:ROWS=1:RUN=2")
+  local rows = page.indexed({ { cell = "base", arm = "cuda-own", median_us = 49,
+    lever = levers.word { RUN = 2, BLOCK = 128, AHEAD = 0 } } }, "cell", "arm", "lever")
+  local text = page.fill("<!-- data: levers -->\n<!-- end -->", { levers = rows })
   lu.assertStrContains(text, "|  | base, `cuda-own` |")
   lu.assertStrContains(text, "| two points a thread (`RUN=2 BLOCK=128`) | 49.0 |")
   lu.assertStrContains(text, "| and four |  |")
@@ -89,19 +90,59 @@ function TestPage.test_levers_and_hash_tables()
   lu.assertStrContains(text, "| linear-0.5 | 2^20 | 0.10 (10.5) |")
 end
 
+-- Bring a folder of records to pages of its own. -> output, status, function(path) -> text there
+local function brought(records, check)
+  files.in_temporary(function(tree)
+    core.mkdir_all(tree .. "/kernels/tsdf/h200")
+    core.mkdir_all(tree .. "/kernels/hash")
+    core.mkdir_all(tree .. "/left")
+    core.write_file(tree .. "/README.md", "front\n")
+    core.write_file(tree .. "/kernels/tsdf/README.md", "<!-- data: levers -->\n<!-- end -->\n")
+    core.write_file(tree .. "/kernels/hash/README.md", "<!-- data: hash_find -->\n<!-- end -->\n")
+    for name, list in pairs(records) do
+      for i, record in ipairs(list) do list[i] = core.json_encode(record) .. "\n" end
+      core.write_file(("%s/left/%s.jsonl"):format(tree, name), table.concat(list))
+    end
+    local text, status = run(("'%s/left' --to '%s'"):format(tree, tree))
+    check(text, status, function(path) return core.read_file(tree .. "/kernels/" .. path) end)
+  end)
+end
+
+function TestPage.test_what_a_run_left_goes_to_the_pages()
+  local find = { task = "hash/find", cell = "linear-0.5", impl = "naive", params = { n = 1 << 20 },
+    verdict = "passed", time = { median_us = 100 } }
+  local lever = { cell = "base", impl = "cuda-own", knobs = { PAIR = 0, BRICK = 0, AHEAD = 0 },
+    verdict = "passed", time = { median_us = 92.4 } }
+  brought({ hash1 = { find, { summary = true } }, levers1 = { lever } },
+    function(text, status, read)
+      lu.assertEquals({ status, text }, { 0, text })
+      lu.assertStrContains(read "hash/README.md", "| linear-0.5 | 2^20 | 0.10 (10.5) |")
+      lu.assertStrContains(read "tsdf/README.md", "| one addition of four sums, one of the fifth | "
+        .. "92.4 |")
+      lu.assertStrContains(read "tsdf/h200/hash.csv", "find,linear-0.5,naive,1048576,100\n")
+    end)
+end
+
 -- Records of a simulator have no times: they would empty the page.
 function TestPage.test_only_times_of_a_gpu_go_to_the_page()
-  local folder = os.tmpname()
-  os.remove(folder)
-  core.mkdir_all(folder)
-  core.write_file(folder .. "/suite.jsonl", core.json_encode { stage = "allocate", cell = "base",
-    impl = "cuda", pass = 1, verdict = "passed" } .. "\n")
-  local text, status = run("'" .. folder .. "'")
-  lu.assertEquals(status, 2)
-  lu.assertStrContains(text, "no record of 'suite' has a time")
-  os.remove(folder .. "/suite.jsonl")
-  os.remove(folder)
-  lu.assertEquals({ run "--check" }, { "", 0 })
+  brought({ suite = { { stage = "allocate", cell = "base", impl = "cuda", pass = 1,
+    verdict = "passed" } } }, function(text, status, read)
+    lu.assertEquals(status, 2)
+    lu.assertStrContains(text, "no record of 'suite' has a time")
+    lu.assertNil(read "tsdf/h200/suite.csv")
+  end)
+end
+
+-- A file of another kind under a name that is ours.
+function TestPage.test_a_record_of_another_kind_is_named_with_its_line()
+  local record = { stage = "allocate", cell = "base", impl = "cuda", pass = 1, verdict = "passed",
+    time = { median_us = 30 } }
+  for _, name in ipairs { "levers", "hash", "causes" } do
+    brought({ [name] = { { summary = true }, record } }, function(text, status)
+      lu.assertEquals(status, 2)
+      lu.assertStrMatches(text, (".*no record of '%s'.*left/%s%%.jsonl:2.*"):format(name, name))
+    end)
+  end
 end
 
 -- Without data a section stays; a name that nothing makes is a mistake of the page.

@@ -138,12 +138,23 @@ function causes.agreement(list, floor)
   return result
 end
 
+-- The variants of a stage that are timed and counted, in an order of their own.
+local function timed_and_counted(list, stage)
+  local some = {}
+  for _, one in ipairs(list) do
+    if one.stage == stage and one.us and one.counters then some[#some + 1] = one end
+  end
+  table.sort(some, function(a, b) return a.cell .. a.kernel < b.cell .. b.kernel end)
+  return some
+end
+
 --- Explain the times of a stage's variants by their counts.
--- @tparam table list of variants {us, counters, cell, kernel}
--- @treturn table|nil what `fit` gave; nil for an empty list
+-- @tparam table variants list of {stage, cell, kernel, us, counters}; of other stages, too
+-- @tparam string stage
+-- @treturn table|nil what `fit` gave; nil when none is timed and counted
 -- @treturn table|nil what `agreement` gave
-function causes.explain(list)
-  local floor = math.huge
+function causes.explain(variants, stage)
+  local list, floor = timed_and_counted(variants, stage), math.huge
   for _, one in ipairs(list) do
     if one.kernel == "empty" then floor = math.min(floor, one.us) end
   end
@@ -173,15 +184,6 @@ function causes.against_hardware(list)
   return result
 end
 
--- The variants of a stage that are timed and counted.
-local function explained(list, stage)
-  local some = {}
-  for _, one in ipairs(list) do
-    if one.stage == stage and one.us and one.counters then some[#some + 1] = one end
-  end
-  return some
-end
-
 --- How well counts explain times, and the simulator's counters those of hardware, as rows.
 -- @tparam table list of variants {stage, cell, kernel, samples, us, counters, ncu}
 -- @treturn table list of {stage, what, value as text}
@@ -189,7 +191,7 @@ function causes.agreement_rows(list)
   local rows = {}
   local function add(stage, what, value) rows[#rows + 1] = { stage, what, value } end
   for _, stage in ipairs { "allocate", "update" } do
-    local model, agreement = causes.explain(explained(list, stage))
+    local model, agreement = causes.explain(list, stage)
     if model then
       add(stage, "median error", ("%.3f"):format(agreement.typical))
       add(stage, "largest error", ("%.3f"):format(agreement.worst))

@@ -20,12 +20,12 @@ data.VARIANTS = {
 
 -- The controls have an arm a language, whatever arms are asked for.
 local function plan_of(how)
-  local plan = {}
+  local plan, impls = {}, suite.impls(how.impls, how.stages)
   for _, stage in ipairs(how.stages) do
     for _, variant in ipairs(data.VARIANTS) do
       if not variant.only or variant.only == stage then
         local list = suite.plan { stages = { variant.control and suite.CONTROLS[stage] or stage },
-          cells = how.cells, impls = not variant.control and how.impls or nil, set = variant.set,
+          cells = how.cells, impls = not variant.control and impls or nil, set = variant.set,
           any = true }
         for _, one in ipairs(list) do
           one.variant = variant.name

@@ -4,6 +4,7 @@
 
 local core = require "perigee.core"
 local budget = require "perigee.irregularity.budget"
+local files = require "perigee.files"
 local progress = require "perigee.progress"
 local seeds = require "perigee.seeds"
 local shell = require "perigee.shell"
@@ -88,47 +89,68 @@ local function prepare(path, cells, by_cell, left)
   core.write_file(path, table.concat(lines, "\n") .. (#lines > 0 and "\n" or ""))
 end
 
--- Wait for a lane; what it said is shown when it is no verdict that failed.
+-- Wait for a lane. -> nil, or why it could not run: what it said, when it is no verdict that failed
 local function finish(pipe, spec)
   local said = pipe:read "a"
   local _, _, status = pipe:close()
-  if status ~= 0 and status ~= 1 then
-    local why = said:sub(-400):gsub("^perigee: ", ""):gsub("%s+$", "")
-    core.error("environment", ("%s: %s"):format(spec, why))
-  end
-  return said:match "(%d+) cells?, or some" or "0"
+  if status == 0 or status == 1 then return nil end
+  local why = said:sub(-400):gsub("^perigee: ", ""):gsub("%s+$", "")
+  return ("%s: %s"):format(spec, why)
 end
 
---- Run a plan in lanes.
--- @tparam table options of kernels/tsdf/irregularity.lua
--- @tparam table plan what `suite.plan` gave
--- @tparam table devices list of specs
--- @treturn string records, one a line
--- @treturn integer how many cells the budget left out, or some passes of them
--- @raise "environment" where a lane could not run
-function lanes.run(options, plan, devices)
-  local path = options.json or os.tmpname()
-  local how = setmetatable({ seed = options.seed or seeds.fresh() }, { __index = options })
+--- A last line of records: that the budget left cells out, or some passes of them.
+function lanes.left_out(count)
+  return count > 0 and core.json_encode { left_out = count } .. "\n" or ""
+end
+
+-- What a lane left. -> its records, one a line; how many cells it left out
+local function part_of(path)
+  local left_out = 0
+  local text = (core.read_file(path) or ""):gsub('{"left_out":(%d+)}\n', function(count)
+    left_out = left_out + tonumber(count)
+    return ""
+  end)
+  return text, left_out
+end
+
+local function run_in(path, options, plan, devices)
   local by_cell = lines_by_cell(options.resume and core.read_file(path) or "")
-  local shares, running, left_out = lanes.share(plan, #devices, options.passes or 3), {}, 0
+  local shares, running = lanes.share(plan, #devices, options.passes or 3), {}
   for i, spec in ipairs(devices) do
     local own = ("%s.%d"):format(path, i)
     local left = options.resume and core.read_file(own) or ""
     prepare(own, shares[i], by_cell, lines_by_cell(left))
-    running[i] = #shares[i] > 0 and io.popen(command(how, spec, shares[i], own)) or nil
+    running[i] = #shares[i] > 0 and io.popen(command(options, spec, shares[i], own)) or nil
   end
-  local parts, line = {}, progress.new(true)
+  local line, parts, left_out, failed = progress.new(true), {}, 0, nil
   line:say(("%d devices are at work, records in %s.*"):format(#devices, path))
   for i, spec in ipairs(devices) do
-    local own = ("%s.%d"):format(path, i)
-    if running[i] then left_out = left_out + tonumber(finish(running[i], spec)) end
-    parts[i] = core.read_file(own)
+    failed = running[i] and finish(running[i], spec) or failed
+    local text, count = part_of(("%s.%d"):format(path, i))
+    parts[i], left_out = text, left_out + count
   end
   line:clear()
-  local all = table.concat(parts)
-  if options.json then core.write_file(path, all) else os.remove(path) end
-  for i in ipairs(devices) do os.remove(("%s.%d"):format(path, i)) end
-  return all, left_out
+  return table.concat(parts), left_out, failed
+end
+
+--- Run a plan in lanes. Where one could not run, the others end and are kept.
+-- @tparam table options of kernels/tsdf/irregularity.lua; the file of `json` has all records then
+-- @tparam table plan what `suite.plan` gave
+-- @tparam table devices list of specs
+-- @treturn string records, one a line
+-- @treturn integer how many cells the budget left out, or some passes of them
+-- @treturn string|nil why a lane could not run
+function lanes.run(options, plan, devices)
+  local how = setmetatable({ seed = options.seed or seeds.fresh() }, { __index = options })
+  if not options.json then
+    return files.in_temporary(function(folder)
+      return run_in(folder .. "/records", how, plan, devices)
+    end)
+  end
+  local text, left_out, failed = run_in(options.json, how, plan, devices)
+  files.write(options.json, text .. lanes.left_out(left_out))
+  for i in ipairs(devices) do os.remove(("%s.%d"):format(options.json, i)) end
+  return text, left_out, failed
 end
 
 return lanes

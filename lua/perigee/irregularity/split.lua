@@ -101,29 +101,6 @@ local function launch_cells(options, dev, purpose)
   return 0
 end
 
--- ---- explaining times by counts ----
-
-local function variants_of(found, stage)
-  local list = {}
-  for _, one in ipairs(found) do
-    if one.stage == stage then
-      for _, variant in pairs(one.found) do
-        if variant.us and variant.counters then list[#list + 1] = variant end
-      end
-    end
-  end
-  table.sort(list, function(a, b) return a.cell .. a.kernel < b.cell .. b.kernel end)
-  return list
-end
-
-local function explain(found, options)
-  local models, agreements = {}, {}
-  for _, stage in ipairs(options.stages) do
-    models[stage], agreements[stage] = causes.explain(variants_of(found, stage))
-  end
-  return models, agreements
-end
-
 -- ---- the command ----
 
 -- Write what is known by now; a later look at the same variant writes it again, with more.
@@ -214,12 +191,15 @@ function split.run(options)
   end
   local found, why = find_all(how, dev, progress.new(true))
   if dev then dev:close() end
-  local models, agreements = explain(found, how)
+  local variants, models, agreements = everything(found), {}, {}
+  for _, stage in ipairs(how.stages) do
+    models[stage], agreements[stage] = causes.explain(variants, stage)
+  end
   report.causes(found, models)
   for _, stage in ipairs(how.stages) do
     if agreements[stage] then report.agreement(stage, agreements[stage], models[stage]) end
   end
-  report.hardware(causes.against_hardware(everything(found)))
+  report.hardware(causes.against_hardware(variants))
   if why then print("hardware counters: " .. why) end
   if how.csv then report.causes_csv(found, how.csv) end
   return 0

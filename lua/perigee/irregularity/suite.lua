@@ -8,6 +8,7 @@ local catalogue = require "perigee.catalogue"
 local device = require "perigee.device"
 local judge = require "perigee.judge"
 local progress = require "perigee.progress"
+local suggest = require "perigee.suggest"
 
 local suite = {}
 
@@ -34,12 +35,7 @@ function suite.words(text)
   return text and list or nil
 end
 
-local function has(list, name)
-  for _, one in ipairs(list) do
-    if one == name then return true end
-  end
-  return false
-end
+local has = suggest.has
 
 --- The CUDA C++ arm with the same levers; nil for CUDA C++ itself and where there is none.
 function suite.peer_of(task, name)
@@ -91,6 +87,24 @@ function suite.stages(wanted)
     end
   end
   return list
+end
+
+--- Arms that were asked for, nil for all.
+-- @raise "not_found" for a name that none of the stages has
+function suite.impls(wanted, stages)
+  local names = {}
+  for _, stage in ipairs(stages) do
+    for _, name in ipairs(suite.task(stage):impl_names()) do
+      if not has(names, name) then names[#names + 1] = name end
+    end
+  end
+  for _, name in ipairs(wanted or {}) do
+    if not has(names, name) then
+      core.error("not_found", ("no stage has an arm '%s'"):format(name),
+        suggest.hint(name, names, "arms"))
+    end
+  end
+  return wanted
 end
 
 -- ---- what is run ----

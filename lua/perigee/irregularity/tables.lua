@@ -366,59 +366,6 @@ function sections.hardware(data)
   return tables.markdown { { "", table.unpack(HARDWARE) }, row }
 end
 
--- What a lever of the best fuse is called, and the knobs that it sets.
-local LEVERS = {
-  { "one addition of four sums, one of the fifth", { PAIR = 0, BRICK = 0, AHEAD = 0 } },
-  { "the fifth sum in an array of its own (`FLOATS=5`)",
-    { PAIR = 0, BRICK = 0, AHEAD = 0, FLOATS = 5 } },
-  { "two lanes add a whole sector at once (`PAIR=1`; so in all rows below)",
-    { BRICK = 0, AHEAD = 0 } },
-  { "three threads a ray (`ROWS=3`)", { BRICK = 0, AHEAD = 0, ROWS = 3 } },
-  { "voxels in bricks of 2 x 2 x 2 (`BRICK=1`; below, too)", { AHEAD = 0 } },
-  { "two points a thread (`RUN=2 BLOCK=128`)", { AHEAD = 0, RUN = 2, BLOCK = 128 } },
-  { "four (`RUN=4 BLOCK=64`)", { AHEAD = 0, RUN = 4, BLOCK = 64 } },
-  { "the sector is prefetched a step before the addition (`AHEAD=1`)", {} },
-  { "and two points a thread", { RUN = 2, BLOCK = 128 } },
-  { "and four", { RUN = 4, BLOCK = 64 } },
-}
-
--- The arms and cells of the file of levers, in its order.
-local function measured_levers(data)
-  local list, seen = {}, {}
-  for _, row in ipairs(data.levers.rows) do
-    local name = ("%s, `%s`"):format(row.cell, row.arm)
-    if not seen[name] then list[#list + 1] = { row.cell, row.arm, name } end
-    seen[name] = true
-  end
-  return list
-end
-
---- The knobs of a lever as one word: those of fuse_own.cu's arm where it sets none.
-function tables.lever(knobs)
-  local words, usual = {}, { AHEAD = 1, BLOCK = 256, BRICK = 1, FLOATS = 8, PAIR = 1, ROWS = 1,
-    RUN = 1 }
-  for _, name in ipairs { "AHEAD", "BLOCK", "BRICK", "FLOATS", "PAIR", "ROWS", "RUN" } do
-    words[#words + 1] = ("%s=%d"):format(name, knobs[name] or usual[name])
-  end
-  return table.concat(words, ":")
-end
-
---- What each lever of the best fuse gives.
-function sections.levers(data)
-  if not data.levers then return nil end
-  local arms = measured_levers(data)
-  local heads, rows = { "" }, {}
-  for i, one in ipairs(arms) do heads[1 + i] = one[3] end
-  for k, lever in ipairs(LEVERS) do
-    rows[k] = { lever[1] }
-    for i, one in ipairs(arms) do
-      local row = data.levers.find(one[1], one[2], tables.lever(lever[2]))
-      rows[k][1 + i] = row and tables.us(row.median_us) or ""
-    end
-  end
-  return tables.markdown { heads, table.unpack(rows) }
-end
-
 -- Rows of one of the tasks of hash tables: milliseconds, and 10^9 keys a second.
 local function hash_of(data, stage)
   if not data.hash then return nil end
