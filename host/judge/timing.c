@@ -6,10 +6,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../rng.h"
 #include "request.h"
 #include "timing.h"
 
 enum { STARTS_MOST = 64 };
+enum { STREAM_SPANS = 0x5370616e }; /* of random numbers of the seed: no other use has it */
 
 /* Memory written to flush the cache: 2 x L2 would do if every line were replaced in order. The lead
  * is counted in tens of microseconds, and doubles when a sample was late; past the most, what is
@@ -186,12 +188,9 @@ static pg_code span(pg_timing *t, size_t i, size_t k, pg_error *error) {
   return code;
 }
 
-/* The spans of a graph come in either order, so that a launch cannot know which one it is in. The
- * very last is of all sets, which others may read afterwards. */
 static pg_code sample(pg_timing *t, size_t i, pg_error *error) {
-  size_t first = t->spans == 2 && i + 1 < t->samples ? t->seed >> i % 64 & 1 : 0;
   pg_code code = PG_OK;
-  for (size_t k = 0; !code && k < t->spans; k++) code = span(t, i, k ^ first, error);
+  for (size_t k = 0; !code && k < t->spans; k++) code = span(t, i, k, error);
   return code;
 }
 
@@ -212,6 +211,35 @@ static pg_code start(pg_timing *t, size_t i, pg_error *error) {
   return code;
 }
 
+/* Which span of a graph comes next, when `done` of either have been. Each is drawn by itself: in
+ * pairs, a launch would know from the one before which it is in, and could be slow in the shorter.
+ * The very last is of all sets, which others may read afterwards. */
+static size_t draw_span(const pg_timing *t, const size_t done[PG_SPANS_MOST]) {
+  if (done[0] == t->samples) return 1;
+  if (done[1] + 1 == t->samples) return 0;
+  return pg_rng_u32(t->seed, STREAM_SPANS, done[0] + done[1]) & 1;
+}
+
+static pg_code graph_samples(pg_timing *t, pg_error *error) {
+  size_t done[PG_SPANS_MOST] = {0};
+  pg_code code = PG_OK;
+  while (!code && done[1] < t->samples) {
+    size_t k = draw_span(t, done);
+    code = span(t, done[k]++, k, error);
+  }
+  return code;
+}
+
+static pg_code samples(pg_timing *t, pg_error *error) {
+  pg_code code = PG_OK;
+  if (t->method == PG_GRAPH) return graph_samples(t, error);
+  for (size_t i = 0; !code && i < t->samples; i++) {
+    code = sample(t, i, error);
+    if (!code && i < t->starts) code = start(t, i, error);
+  }
+  return code;
+}
+
 /* Enqueue everything, then wait once: between samples the host never waits, so it stays ahead. */
 static pg_code measure(pg_timing *t, pg_error *error) {
   pg_runner *r = t->runner;
@@ -223,10 +251,7 @@ static pg_code measure(pg_timing *t, pg_error *error) {
   t->counts = true;
   if (!code && t->known) code = pg_digest_clear(&r->digest, r->stream, error);
   if (!code) code = pg_clock_enqueue(&r->clock, 0, PG_CLOCK_NS, r->stream, error);
-  for (size_t i = 0; !code && i < t->samples; i++) {
-    code = sample(t, i, error);
-    if (!code && i < t->starts) code = start(t, i, error);
-  }
+  if (!code) code = samples(t, error);
   if (!code) code = pg_clock_enqueue(&r->clock, 1, PG_CLOCK_NS, r->stream, error);
   if (!code) code = r->device->ops->sync(r->device, error);
   return code;

@@ -41,7 +41,7 @@ typedef struct fake {
   bool faulted;
   pg_counters counters;
   char log[1 << 16]; /* one letter an operation: u d c f upload, download, copy, fill; L launch, E
-                        event, S sync, s of a stream, G graph */
+                        event, S sync, s of a stream, G graph, g one of one launch */
   size_t log_used;
   struct pg_graph *capturing; /* launches go there */
   int live_graphs, unpinned;
@@ -457,7 +457,7 @@ static pg_code fake_graph_launch(pg_device *d, pg_graph *graph, pg_stream *s, pg
   fake *f = fake_of(d);
   (void)s;
   (void)error;
-  fake_note(f, 'G');
+  fake_note(f, graph->count == 1 ? 'g' : 'G');
   f->clock_us += 7;
   for (size_t i = 0; i < graph->count; i++) {
     f->clock_us += 10;
