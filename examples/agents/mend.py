@@ -3,7 +3,7 @@ is, sends a kernel with bugs, reads what was said of it, mends each by a rule, a
 
     pip install mcp
     perigee eval --tasks reduce,vector/saxpy --setting tools --agent 'python3 mend.py'
-    python3 mend.py [PERIGEE [ARGUMENT...]]        by itself, for example: python3 mend.py build/perigee --device sim
+    python3 mend.py [PERIGEE [ARGUMENT...]]        by itself, for example: python3 mend.py build/perigee --device sim:check
 """
 
 import asyncio
@@ -56,7 +56,7 @@ ATTEMPTS = 6
 
 def strict(lines, at):
     """A bound that is one too large, in the line at fault or in the last one before it."""
-    while at >= 0 and "<=" not in lines[at]:
+    while "<=" not in lines[at] and at > 0:
         at -= 1
     lines[at] = lines[at].replace("<=", "<")
 
@@ -65,15 +65,20 @@ def barrier_before(lines, at):
     lines.insert(at, "    __syncthreads();")
 
 
-# What to do about a line at fault, by the verdict. A read that no barrier orders comes before the write or beside it.
-RULES = {"out_of_bounds": strict, "race": barrier_before, "uninitialized_read": barrier_before}
+# What to do about a line at fault, by words of the report. A read that no barrier orders comes before the write or
+# beside it.
+RULES = {"out of bounds": strict, "race": barrier_before, "never written": barrier_before}
 
 
-def mended(source, answer):
-    """The source with a change where the first report points to."""
-    place = re.search(r"candidate\.cu:(\d+)", answer["reports"][0])
+def mended(source, reports):
+    """The source with a change where the first report points to that a rule is for; the same when there is none."""
     lines = source.split("\n")
-    RULES[answer["verdict"]](lines, int(place.group(1)) - 1)
+    for report in reports:
+        place = re.search(r"candidate\.cu:(\d+)", report)
+        rules = [rule for words, rule in RULES.items() if words in report]
+        if place and rules:
+            rules[0](lines, int(place.group(1)) - 1)
+            break
     return "\n".join(lines)
 
 
@@ -82,23 +87,24 @@ async def work(client, task):
 
     async def tool(tool_name, **given):
         result = await client.call_tool(tool_name, given)
-        print(f"{tool_name}: {result.content[0].text.splitlines()[0]}", file=sys.stderr)
-        if result.is_error:
-            sys.exit(result.content[0].text)
-        return result.structured_content
+        text = result.content[0].text
+        print(f"{tool_name}: {text if result.is_error else text.splitlines()[0]}", file=sys.stderr)
+        return result.structured_content or {}
 
     described = await tool("describe_task", task=task)
-    source = re.sub(r"  // your code here.*\n", lambda _: BODIES[task], described["skeleton"])
+    source = re.sub(r"  // your code here.*\n", lambda _: BODIES[task], described.get("skeleton", ""))
     for attempt in range(1, ATTEMPTS + 1):
         answer = await tool("check", task=task, source=source, name=f"mended-{attempt}")
-        if answer["passed"] or answer["verdict"] not in RULES or not answer.get("reports"):
+        before, source = source, mended(source, answer.get("reports", []))
+        if source == before:  # it passed, or no rule is for what was said
             break
-        source = mended(source, answer)
+    if "attempt" not in answer:
+        return False
     final = await tool("submit", task=task, attempt=answer["attempt"])
-    for rival in final["rivals"]:
+    for rival in final.get("rivals", []):
         if "speedup" in rival:
             print(f"{rival['speedup']:.2f} times as good as {rival['name']} ({final['unit']})", file=sys.stderr)
-    return final["passed"] and final["recorded"]
+    return final.get("passed", False) and final["recorded"]
 
 
 async def main(command, arguments, task):

@@ -209,7 +209,7 @@ function Session:check_cases(arm, task, set)
     else tried[#tried + 1] = { params = declared(arm.case), ok = not failure } end
     if failure and not kept then
       kept, since = keep(arm), core.now()
-      arm.failure, arm.failed_at = failure, where
+      arm.failure, arm.failed_at, arm.failed_entry = failure, where, one
     end
     if failure and not is_wrong(failure) then break end
     if kept and core.now() - since > AFTER_S then break end
@@ -265,6 +265,8 @@ function Session:check(task, candidate, how)
   if not arm.failure then self:check_cases(arm, task, how.set) end
   if not arm.failure and not self.sim then
     arm.failure, arm.failed_at = second.ask(self, arm, task, how.set)
+  elseif arm.failed_entry and not self.sim and verdict.is_of_case(arm.failure) then
+    second.locate(self, arm, task, how.set)
   end
   if not arm.failure then self:check_also(arm, task, how.set) end
   if not arm.failure then self:check_timed(arm, task, how.set, how.untimed) end

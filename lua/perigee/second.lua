@@ -1,6 +1,7 @@
 --- A second opinion: the PTX of a candidate for a GPU, run on sim:check over the first check sizes.
 -- A GPU does not see what is right by luck: reads past the end, or of shared memory that an earlier
--- launch left, races, missing barriers. It is a diagnosis of small sizes, for a second, and no
+-- launch left, races, missing barriers. And it does not say where a fault is that it sees: so the
+-- case that failed is run there, too. It is a diagnosis of small sizes, for a second, and no
 -- defence against a kernel that is honest at those: nothing else may rest on it.
 -- @module perigee.second
 
@@ -46,10 +47,11 @@ local function no_opinion(arm, reason)
     text = ("%s did not see all of it: %s"):format(second.DEVICE, reason) }
 end
 
--- One case on the simulator. Returns a failure or nil, and where.
-local function try(other, copy, task, index, set)
+-- One case on the simulator, an entry of the session's check_list. Returns a failure or nil, and
+-- where.
+local function try(other, copy, task, entry, set)
   local able, failure, where = errors.catch("environment", other.check_one, other, copy, task,
-    { index = index, number = 1 }, set)
+    entry, set)
   if able then return failure, where end
   if failure.code ~= "environment" then errors.again(failure) end
   return { verdict = "environment", reason = failure.message, findings = {} }
@@ -67,7 +69,7 @@ function second.ask(session, arm, task, set)
   local other, copy, started = session_of(session), twin(arm), core.now()
   local failure, where
   for index = 1, params.check_count(task.params, set) do
-    failure, where = try(other, copy, task, index, set)
+    failure, where = try(other, copy, task, { index = index, number = 1 }, set)
     if failure then break end
     arm.checked_by = { session.spec, second.DEVICE }
     if core.now() - started > BUDGET_S then break end
@@ -79,6 +81,24 @@ function second.ask(session, arm, task, set)
   failure.hint = failure.hint or ("right on the GPU by luck, which does not look; %s does"):format(
     second.DEVICE)
   return failure, where and ("%s, on %s"):format(where, second.DEVICE) or nil
+end
+
+--- Where the fault of an arm is that failed on a GPU: findings with a place go behind those of its
+-- failure, whose verdict stays.
+-- @tparam table session a session on a GPU
+-- @tparam table arm with a failure, and failed_entry, the entry of check_list that failed
+-- @tparam table task
+-- @tparam[opt] table set
+function second.locate(session, arm, task, set)
+  local other, copy, own = session_of(session), twin(arm), arm.failure
+  local failure = try(other, copy, task, arm.failed_entry, set)
+  if copy.runner then other.pool:release(copy.runner) end
+  if not failure or not decides(failure) and failure.verdict ~= own.verdict then return end
+  for _, finding in ipairs(failure.findings) do
+    finding.text = ("on %s: %s"):format(second.DEVICE, finding.text)
+    table.insert(own.findings, finding)
+  end
+  if failure.findings[1] then arm.checked_by = { session.spec, second.DEVICE } end
 end
 
 return second

@@ -23,17 +23,34 @@ local function task(sizes)
   }
 end
 
--- The opinion on a kernel: failure, where, and the arm.
-local function ask(body, sizes, launch)
-  local one = task(sizes or { 1, 64 })
-  local session <close> = judge.session { device = "sim", seed = 3 }
+local function built(session, one, body, launch)
   local arm = { cases = 0, kind = "check", p = one:resolve { purpose = "sim" },
     impl = { name = "add", lang = "cuda", path = "./add", shown = "add.cu", launch = launch,
       source = HEAD .. body .. "}\n" } }
   session:build { arm }
   lu.assertNil(arm.failure)
+  return arm
+end
+
+-- The opinion on a kernel: failure, where, and the arm.
+local function ask(body, sizes, launch)
+  local one = task(sizes or { 1, 64 })
+  local session <close> = judge.session { device = "sim", seed = 3 }
+  local arm = built(session, one, body, launch)
   local failure, where = second.ask(session, arm, one, nil)
   return failure, where, arm
+end
+
+-- What a failure is told to be, when the case with 32 elements has failed so.
+local function located(verdict, body)
+  local one = task { 1, 32 }
+  local session <close> = judge.session { device = "sim", seed = 3 }
+  local arm = built(session, one, body)
+  arm.failure = { verdict = verdict, reason = "as the GPU says", findings = {} }
+  arm.failed_entry = { index = 2, number = 1 }
+  second.locate(session, arm, one, nil)
+  lu.assertEquals({ arm.failure.verdict, arm.failure.reason }, { verdict, "as the GPU says" })
+  return arm.failure.findings, arm.checked_by
 end
 
 TestSecond = {}
@@ -72,6 +89,27 @@ end
 
 function TestSecond:test_values_are_for_the_other_device_to_judge()
   lu.assertNil((ask "if (i < n) y[i] = x[i] + 2;"))
+end
+
+function TestSecond:test_what_a_gpu_saw_gets_its_place()
+  local found, by = located("out_of_bounds", "if (i <= n) y[i] = 1;")
+  lu.assertEquals({ #found, found[1].line, found[1].thread }, { 1, 3, { 32, 0, 0 } })
+  lu.assertStrContains(found[1].text, "on sim:check: write of 4 bytes out of bounds")
+  lu.assertEquals(by, { "sim", "sim:check" })
+end
+
+function TestSecond:test_a_wrong_result_gets_the_fault_that_may_explain_it()
+  local found = located("wrong_result",
+    "__shared__ int s[64]; s[i] = i; if (i < n) y[i] = s[63 - i];")
+  lu.assertEquals(found[1].line, 3)
+  lu.assertStrContains(found[1].text, "race")
+end
+
+function TestSecond:test_where_the_simulator_sees_nothing_nothing_is_added()
+  for _, body in ipairs { "if (i < n) y[i] = x[i] + 1;", "if (i < n) y[i] = 7;" } do
+    local found, by = located("wrong_result", body)
+    lu.assertEquals({ #found, by }, { 0, nil })
+  end
 end
 
 TestBlame = {}

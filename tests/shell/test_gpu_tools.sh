@@ -35,18 +35,18 @@ printf '"ID","Kernel Name","Metric Name","Metric Value"\n"0","saxpy(const float 
   dram__throughput.avg.pct_of_peak_sustained_elapsed 91.5 >"$log"
 END
 chmod +x "$folder/ncu"
-call() { # TOOL: the lines of a client that calls it once
+call() { # TOOL [CANDIDATE]: the lines of a client that calls it once
   python3 - "$@" <<'END'
 import json, sys
 print(json.dumps({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {"protocolVersion": "2025-11-25"}}))
 print(json.dumps({"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": {"name": sys.argv[1], "arguments": {
-    "task": "vector/saxpy", "set": {"n": 1000}, "source": open("tests/candidates/saxpy/right.cu").read()}}}))
+    "task": "vector/saxpy", "set": {"n": 1000}, "source": open(f"tests/candidates/saxpy/{sys.argv[2]}.cu").read()}}}))
 END
 }
-serve() { # TOOL: the answer. A lock in the cache gives turns: other runs of this test have a cache of their own
+serve() { # TOOL [CANDIDATE]: the answer. A lock in the cache gives turns: other runs of this test have a cache of their own
   coproc server { LD_LIBRARY_PATH=$PWD/$shim/counting:$PWD/$shim PERIGEE_CACHE=$folder/cache exec "$build/perigee" serve --device cuda:0 --db "$folder/serve.db"; }
   local to=${server[1]} pid=$!
-  call "$1" >&"$to"
+  call "$1" "${2:-right}" >&"$to"
   read -r _ <&"${server[0]}"
   read -t 60 -r out <&"${server[0]}"
   exec {to}>&-
@@ -54,6 +54,8 @@ serve() { # TOOL: the answer. A lock in the cache gives turns: other runs of thi
   echo "$out"
 }
 check "serve: check on a GPU" "$(serve check)" '*"device":"cuda:0"*"verdict":"passed"*'
+check "serve: what its red zones show has a source line from the simulator" "$(serve check bounds)" \
+  '*"reports":*was overwritten*on sim:check: * out of bounds in kernel saxpy at candidate.cu:*"verdict":"out_of_bounds"*'
 check "serve: time beside naive" "$(serve time)" '*"name":"naive","speedup":*"time":{"ci95_us":*"unit":"us"*'
 check "serve: counters of the hardware" "$(NCU=$folder/ncu serve profile)" \
   '*"hardware":\[{"name":"saxpy: of the memory*s throughput","suggests":"memory is the limit*","value":"91.5%"}\]*'
