@@ -115,10 +115,7 @@ local function text_of(one)
     files.shown(one.path), built.compiler, one.arch, origin(one), core.sha256(body), body)
 end
 
-local function write(one)
-  local ok, e = core.write_file(one.target, text_of(one))
-  if not ok then core.error(e.code, e.message, e.hint, e.where) end
-end
+local function write(one) files.write(one.target, text_of(one)) end
 
 -- Mode -> why a product is named, nil when it is not; and whether it is then built.
 local MODES = {

@@ -70,6 +70,15 @@ int pg_clear(pg_device *device, uint64_t to, int byte, size_t bytes, pg_error *e
 
 /* ---- modules ---- */
 
+static pg_compile_request request_of(const char *source, const char *name, const char *arch,
+                                     const char *const *options, int option_count) {
+  return (pg_compile_request){.source = source,
+                              .name = name ? name : "source.cu",
+                              .arch = arch,
+                              .options = options,
+                              .option_count = option_count};
+}
+
 /* function: who was called. */
 static int compile(const char *function, const pg_compile_request *request, char **ptx,
                    pg_error *error) {
@@ -90,11 +99,7 @@ int pg_compile_text(const char *source, const char *name, const char *arch,
   NEED(ptx);
   *ptx = NULL;
   NEED(source);
-  const pg_compile_request request = {.source = source,
-                                      .name = name ? name : "source.cu",
-                                      .arch = arch,
-                                      .options = options,
-                                      .option_count = option_count};
+  const pg_compile_request request = request_of(source, name, arch, options, option_count);
   return compile(__func__, &request, ptx, error);
 }
 
@@ -118,11 +123,7 @@ int pg_build(pg_device *device, const char *source, const char *name, const char
   int code = (int)device->ops->info(device, &info, error);
   if (code) return code;
   snprintf(arch, sizeof arch, "compute_%d%d", info.cc_major, info.cc_minor);
-  const pg_compile_request request = {.source = source,
-                                      .name = name ? name : "source.cu",
-                                      .arch = arch,
-                                      .options = options,
-                                      .option_count = option_count};
+  const pg_compile_request request = request_of(source, name, arch, options, option_count);
   code = compile(__func__, &request, &ptx, error);
   if (code) return code;
   code = pg_load(device, ptx, request.name, out, error);

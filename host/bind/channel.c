@@ -67,9 +67,7 @@ static int start(lua_State *L) {
 /* core.connect(path): what listens at a socket with that name. Raises environment. */
 static int core_connect(lua_State *L) {
   pg_error error = {0};
-  size_t length;
-  const char *path = pg_lua_check_string(L, 1, &length);
-  if (strlen(path) != length) return pg_lua_argument(L, 1, "text without a zero byte");
+  const char *path = pg_lua_check_path(L, 1);
   if (pg_channel_connect(path, push_channel(L), &error)) return pg_lua_raise(L, &error);
   return 1;
 }

@@ -8,43 +8,7 @@
 
 #define RESULT_META "perigee.compile_result"
 
-/* Option `name` as a list of strings, which stay alive in the table; count is written to *count. */
-static const char *const *string_list(lua_State *L, int table, const char *name, int *count) {
-  pg_error error;
-  *count = 0;
-  if (lua_getfield(L, table, name) == LUA_TNIL) return NULL;
-  if (!lua_istable(L, -1)) {
-    pg_fail(&error, PG_INVALID, "option '%s': expected a list of strings, got %s", name,
-            luaL_typename(L, -1));
-    pg_lua_raise(L, &error);
-  }
-  lua_Unsigned length = lua_rawlen(L, -1);
-  if (length > 4096) luaL_error(L, "option '%s' is too long", name);
-  const char **list = lua_newuserdatauv(L, (length + 1) * sizeof *list, 0);
-  for (lua_Unsigned i = 0; i < length; i++) {
-    if (lua_rawgeti(L, -2, (lua_Integer)i + 1) != LUA_TSTRING) {
-      pg_fail(&error, PG_INVALID, "option '%s': expected strings, got %s at %d", name,
-              luaL_typename(L, -1), (int)i + 1);
-      pg_lua_raise(L, &error);
-    }
-    list[i] = lua_tostring(L, -1);
-    lua_pop(L, 1);
-  }
-  *count = (int)length;
-  return list; /* the userdata stays on the stack, above the list */
-}
-
-static const char *string_option(lua_State *L, int table, const char *name, bool required) {
-  pg_error error;
-  int type = lua_getfield(L, table, name);
-  if (type == LUA_TNIL && !required) return NULL;
-  if (type == LUA_TSTRING && strlen(lua_tostring(L, -1)) == lua_rawlen(L, -1))
-    return lua_tostring(L, -1); /* alive in the table, and on the stack */
-  pg_fail(&error, PG_INVALID, "option '%s': expected %s, got %s", name,
-          type == LUA_TSTRING ? "text without a zero byte" : "string", luaL_typename(L, -1));
-  pg_lua_raise(L, &error);
-  return NULL;
-}
+enum { OPTIONS_MOST = 4096 };
 
 static int result_gc(lua_State *L) {
   pg_compile_free(luaL_checkudata(L, 1, RESULT_META));
@@ -88,11 +52,12 @@ static int core_compile(lua_State *L) {
   pg_error error;
   if (!lua_istable(L, 1)) return pg_lua_argument(L, 1, "table");
   pg_lua_check_options(L, 1, known);
-  request.source = string_option(L, 1, "source", true);
-  request.name = string_option(L, 1, "name", false);
-  request.arch = string_option(L, 1, "arch", false);
-  request.options = string_list(L, 1, "options", &request.option_count);
-  request.expressions = string_list(L, 1, "expressions", &request.expression_count);
+  request.source = pg_lua_option_text(L, 1, "source", true);
+  request.name = pg_lua_option_text(L, 1, "name", false);
+  request.arch = pg_lua_option_text(L, 1, "arch", false);
+  request.options = pg_lua_option_texts(L, 1, "options", OPTIONS_MOST, &request.option_count);
+  request.expressions =
+      pg_lua_option_texts(L, 1, "expressions", OPTIONS_MOST, &request.expression_count);
   request.no_cache = !pg_lua_option_boolean(L, 1, "cache", 1);
   pg_compile_result *result = lua_newuserdatauv(L, sizeof *result, 0);
   memset(result, 0, sizeof *result);

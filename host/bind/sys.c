@@ -22,17 +22,6 @@
 #include <time.h>
 #include <unistd.h>
 
-/* nil and an error for `path`, from errno. */
-static int fail(lua_State *L, const char *what, const char *path) {
-  pg_error error;
-  pg_code code = errno == ENOENT || errno == ENOTDIR ? PG_NOT_FOUND : PG_IO;
-  pg_fail(&error, code, "cannot %s '%s': %s", what, path, strerror(errno));
-  pg_where(&error, "%s", path);
-  lua_pushnil(L);
-  pg_lua_push_error(L, &error);
-  return 2;
-}
-
 /* ---- files ---- */
 
 /* Read at most `limit` bytes of `file` into `text`; the rest makes it PG_RANGE. */
@@ -69,11 +58,11 @@ static int sys_read_file(lua_State *L) {
   lua_Integer limit = lua_isnoneornil(L, 2) ? LUA_MAXINTEGER : pg_lua_check_integer(L, 2);
   FILE **file = push_file(L);
   *file = fopen(path, "re");
-  if (!*file) return fail(L, "read", path);
+  if (!*file) return pg_lua_cannot(L, "read", path);
   luaL_Buffer text;
   luaL_buffinit(L, &text);
   pg_code code = read_all(*file, limit, &text);
-  if (code == PG_IO) return fail(L, "read", path);
+  if (code == PG_IO) return pg_lua_cannot(L, "read", path);
   luaL_pushresult(&text);
   if (code == PG_OK) return 1;
   pg_error error;
@@ -139,7 +128,7 @@ static int sys_write_file(lua_State *L) {
                                                : replace_file(there ? target : path, bytes, length);
   if (reason) {
     errno = reason;
-    return fail(L, "write", path);
+    return pg_lua_cannot(L, "write", path);
   }
   lua_pushboolean(L, 1);
   return 1;
@@ -149,7 +138,7 @@ static int sys_write_file(lua_State *L) {
 static int sys_file_info(lua_State *L) {
   const char *path = pg_lua_check_path(L, 1);
   struct stat info;
-  if (stat(path, &info)) return fail(L, "find", path);
+  if (stat(path, &info)) return pg_lua_cannot(L, "find", path);
   const char *type = S_ISREG(info.st_mode) ? "file" : S_ISDIR(info.st_mode) ? "dir" : "other";
   lua_createtable(L, 0, 3);
   lua_pushstring(L, type), lua_setfield(L, -2, "type");
@@ -174,7 +163,7 @@ static int sys_list_dir(lua_State *L) {
   const char *path = pg_lua_check_path(L, 1);
   struct dirent **entries;
   int count = scandir(path, &entries, not_dots, by_name);
-  if (count < 0) return fail(L, "list", path);
+  if (count < 0) return pg_lua_cannot(L, "list", path);
   lua_createtable(L, count, 0);
   for (int i = 0; i < count; i++) {
     lua_pushstring(L, entries[i]->d_name);
@@ -192,18 +181,18 @@ static int sys_mkdir_all(lua_State *L) {
   struct stat info;
   if (snprintf(part, sizeof part, "%s", path) >= (int)sizeof part) {
     errno = ENAMETOOLONG;
-    return fail(L, "make", path);
+    return pg_lua_cannot(L, "make", path);
   }
   for (char *at = part + 1; *at; at++) {
     if (*at != '/') continue;
     *at = '\0';
-    if (mkdir(part, 0777) && errno != EEXIST) return fail(L, "make", part);
+    if (mkdir(part, 0777) && errno != EEXIST) return pg_lua_cannot(L, "make", part);
     *at = '/';
   }
-  if (mkdir(part, 0777) && errno != EEXIST) return fail(L, "make", path);
+  if (mkdir(part, 0777) && errno != EEXIST) return pg_lua_cannot(L, "make", path);
   if (stat(part, &info) == 0 && !S_ISDIR(info.st_mode)) {
     errno = ENOTDIR;
-    return fail(L, "make", path);
+    return pg_lua_cannot(L, "make", path);
   }
   lua_pushboolean(L, 1);
   return 1;
@@ -219,12 +208,12 @@ static int sys_lock(lua_State *L) {
   while (info.st_nlink == 0) { /* else who held it has just removed it */
     if (*file) fclose(*file);
     *file = fopen(path, "ae");
-    if (!*file) return fail(L, "lock", path);
+    if (!*file) return pg_lua_cannot(L, "lock", path);
     if (flock(fileno(*file), LOCK_EX | LOCK_NB)) break;
-    if (fstat(fileno(*file), &info)) return fail(L, "lock", path);
+    if (fstat(fileno(*file), &info)) return pg_lua_cannot(L, "lock", path);
   }
   if (info.st_nlink > 0) return 1;
-  if (errno != EWOULDBLOCK) return fail(L, "lock", path);
+  if (errno != EWOULDBLOCK) return pg_lua_cannot(L, "lock", path);
   fclose(*file); /* whoever waits asks often */
   *file = NULL;
   lua_pushnil(L);
@@ -234,7 +223,7 @@ static int sys_lock(lua_State *L) {
 static int sys_realpath(lua_State *L) {
   const char *path = pg_lua_check_path(L, 1);
   char resolved[PATH_MAX];
-  if (!realpath(path, resolved)) return fail(L, "find", path);
+  if (!realpath(path, resolved)) return pg_lua_cannot(L, "find", path);
   lua_pushstring(L, resolved);
   return 1;
 }

@@ -64,16 +64,6 @@ static int *push_holder(lua_State *L) {
   return fd;
 }
 
-static int fail(lua_State *L, const char *top) {
-  pg_error error;
-  pg_code code = errno == ENOENT || errno == ENOTDIR ? PG_NOT_FOUND : PG_IO;
-  pg_fail(&error, code, "cannot make a folder in '%s': %s", top, strerror(errno));
-  pg_where(&error, "%s", top);
-  lua_pushnil(L);
-  pg_lua_push_error(L, &error);
-  return 2;
-}
-
 /* core.temporary_folder([folder]): the path of a new folder in `folder`, else in $TMPDIR or /tmp,
  * and what is to be kept as long as it; or nil and an error. No other process or thread has the
  * name. */
@@ -84,9 +74,9 @@ int pg_lua_temporary_folder(lua_State *L) {
   sweep(top);
   if (snprintf(path, sizeof path, "%s/" PREFIX "XXXXXX", top) >= (int)sizeof path) {
     errno = ENAMETOOLONG;
-    return fail(L, top);
+    return pg_lua_cannot(L, "make a folder in", top);
   }
-  if (!mkdtemp(path)) return fail(L, top);
+  if (!mkdtemp(path)) return pg_lua_cannot(L, "make a folder in", top);
   lua_pushstring(L, path);
   int *fd = push_holder(L);
   *fd = hold(path);

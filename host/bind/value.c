@@ -3,6 +3,7 @@
  */
 #include "value.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -30,6 +31,16 @@ const char *pg_lua_check_path(lua_State *L, int arg) {
   const char *path = pg_lua_check_string(L, arg, &length);
   if (length == 0 || strlen(path) != length) pg_lua_argument(L, arg, "path without a zero byte");
   return path;
+}
+
+int pg_lua_cannot(lua_State *L, const char *what, const char *path) {
+  pg_error error;
+  pg_code code = errno == ENOENT || errno == ENOTDIR ? PG_NOT_FOUND : PG_IO;
+  pg_fail(&error, code, "cannot %s '%s': %s", what, path, strerror(errno));
+  pg_where(&error, "%s", path);
+  lua_pushnil(L);
+  pg_lua_push_error(L, &error);
+  return 2;
 }
 
 /* ---- options ---- */
@@ -72,6 +83,51 @@ int pg_lua_option_boolean(lua_State *L, int index, const char *name, int absent)
   int value = lua_toboolean(L, -1);
   lua_pop(L, 1);
   return value;
+}
+
+static bool is_text(lua_State *L) {
+  return lua_type(L, -1) == LUA_TSTRING && strlen(lua_tostring(L, -1)) == lua_rawlen(L, -1);
+}
+
+const char *pg_lua_option_text(lua_State *L, int index, const char *name, bool required) {
+  int type = lua_getfield(L, index, name);
+  if ((type != LUA_TNIL || required) && !is_text(L))
+    bad_option(L, name, type == LUA_TSTRING ? "text without a zero byte" : "string");
+  const char *text = lua_tostring(L, -1);
+  lua_pop(L, 1);
+  return text;
+}
+
+static void bad_text(lua_State *L, const char *name, int number) {
+  pg_error error;
+  pg_fail(&error, PG_INVALID, "option '%s': expected strings%s, got %s at %d", name,
+          lua_type(L, -1) == LUA_TSTRING ? " without a zero byte" : "", luaL_typename(L, -1),
+          number);
+  pg_lua_raise(L, &error);
+}
+
+const char *const *pg_lua_option_texts(lua_State *L, int index, const char *name, int most,
+                                       int *count) {
+  static const char *const none[] = {NULL};
+  *count = 0;
+  if (!push_option(L, index, name)) return none;
+  if (!lua_istable(L, -1)) bad_option(L, name, "a list of strings");
+  lua_Unsigned length = lua_rawlen(L, -1);
+  if (length > (lua_Unsigned)most) {
+    pg_error error;
+    pg_fail(&error, PG_RANGE, "option '%s': at most %d texts, got %llu", name, most,
+            (unsigned long long)length);
+    pg_lua_raise(L, &error);
+  }
+  const char **list = lua_newuserdatauv(L, (length + 1) * sizeof *list, 0);
+  for (*count = 0; *count < (int)length; ++*count) {
+    lua_rawgeti(L, -2, *count + 1);
+    if (!is_text(L)) bad_text(L, name, *count + 1);
+    list[*count] = lua_tostring(L, -1);
+    lua_pop(L, 1);
+  }
+  list[*count] = NULL;
+  return list;
 }
 
 static bool is_listed(const char *name, const char *const names[]) {

@@ -47,6 +47,12 @@ static inline void pg_lua_set_number(lua_State *L, const char *name, double valu
 lua_Integer pg_lua_option_integer(lua_State *L, int index, const char *name, lua_Integer absent);
 double pg_lua_option_number(lua_State *L, int index, const char *name, double absent);
 int pg_lua_option_boolean(lua_State *L, int index, const char *name, int absent);
+/* Of the table at `index`; the text is alive as long as the table has it. NULL when it is absent.
+ */
+const char *pg_lua_option_text(lua_State *L, int index, const char *name, bool required);
+/* Texts, ended by NULL; none when absent. What holds them is left on the stack. */
+const char *const *pg_lua_option_texts(lua_State *L, int index, const char *name, int most,
+                                       int *count);
 /* Raise PG_INVALID unless the argument is a table (or absent) whose keys are all in `names`
  * (NULL-ended). */
 void pg_lua_check_options(lua_State *L, int index, const char *const names[]);
@@ -57,6 +63,8 @@ double pg_lua_check_number(lua_State *L, int arg);
 const char *pg_lua_check_string(lua_State *L, int arg, size_t *length);
 /* A path: no zero byte, for the system would cut it there. */
 const char *pg_lua_check_path(lua_State *L, int arg);
+/* Results of a function: nil and an error that says, from errno, why one cannot `what` the path. */
+int pg_lua_cannot(lua_State *L, const char *what, const char *path);
 /* The userdata on top is closed by `close`: when it leaves a scope, and by the collector. */
 void pg_lua_closed_by(lua_State *L, lua_CFunction close);
 

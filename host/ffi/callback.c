@@ -148,10 +148,12 @@ void *ffi_callback_new(lua_State *L, pg_ffi *f, ctype *function, int index, bool
   cb = f->callback_count < CALLBACKS_MAX ? new_code(L, f) : old_code(L, f);
   cb->function = function;
   cb->shared = shared;
+  if (ffi_prep_closure_loc(cb->closure, &plan->cif, entered, cb, cb->code)) {
+    keep_freed(f, cb);
+    ffi_fail(L, PG_ENVIRONMENT, "this system allows no callbacks");
+  }
   cb->next = f->callbacks;
   f->callbacks = cb;
-  if (ffi_prep_closure_loc(cb->closure, &plan->cif, entered, cb, cb->code))
-    ffi_fail(L, PG_ENVIRONMENT, "this system allows no callbacks");
   lua_pushvalue(L, index);
   cb->ref = luaL_ref(L, LUA_REGISTRYINDEX);
   return cb->code;

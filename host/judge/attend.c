@@ -65,7 +65,7 @@ static _Noreturn void become_command(const attendance *a, pid_t parent) {
 }
 
 static _Noreturn void become_server(const attendance *a, pid_t parent, int socket) {
-  const char *argv[PG_ATTEND_PATHS + 2] = {"perigee"};
+  const char *argv[PG_ATTEND_MOST + 2] = {"perigee"};
   for (int i = 0; a->how->server[i]; i++) argv[i + 1] = a->how->server[i];
   if (settle(a, parent, socket, socket)) execv(a->binary, (char *const *)(uintptr_t)argv);
   _exit(127);

@@ -9,7 +9,7 @@
 
 #include "../error.h"
 
-enum { PG_ATTEND_PATHS = 64 };
+enum { PG_ATTEND_MOST = 64 }; /* texts in a list */
 
 typedef struct pg_attend {
   const char *command; /* of /bin/sh */
@@ -21,13 +21,13 @@ typedef struct pg_attend {
   const char *folder; /* its $TMPDIR, made anew and removed in the end; one of `writes` */
   /* Paths, ended by NULL: what it may change, though not `kept` nor `hidden` below them, and what
    * it may not even read. */
-  const char *writes[PG_ATTEND_PATHS + 1];
-  const char *kept[PG_ATTEND_PATHS + 1];
-  const char *hidden[PG_ATTEND_PATHS + 1];
+  const char *const *writes;
+  const char *const *kept;
+  const char *const *hidden;
   /* A socket to be made, or NULL, and the arguments of the `perigee` that answers whoever connects:
    * a process for each, outside of what binds the command. */
   const char *door;
-  const char *server[PG_ATTEND_PATHS + 1];
+  const char *const *server;
 } pg_attend;
 
 typedef enum pg_attend_end {

@@ -57,9 +57,8 @@ end
 --- Store what was measured. @treturn string the path @raise "io"
 function ceilings.save(found)
   local path = ceilings.path(found.gpu)
-  local ok, e = core.mkdir_all(files.dirname(path))
-  if ok then ok, e = core.write_file(path, core.json_encode(found, true) .. "\n") end
-  if not ok then core.error(e.code, e.message, e.hint, e.where) end
+  files.make_folder(files.dirname(path))
+  files.write(path, core.json_encode(found, true) .. "\n")
   return path
 end
 

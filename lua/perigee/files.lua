@@ -91,18 +91,19 @@ function files.find(path, folders, where)
     hint or ("looked in %s"):format(table.concat(tried, ", ")), where)
 end
 
---- Read a file or raise "io"/"not_found".
-function files.read(path, limit)
-  local text, e = core.read_file(path, limit)
-  if not text then core.error(e.code, e.message, e.hint, e.where) end
-  return text
+local function need(value, e)
+  if not value then core.error(e.code, e.message, e.hint, e.where) end
+  return value
 end
 
+--- Read a file or raise "io"/"not_found".
+function files.read(path, limit) return need(core.read_file(path, limit)) end
+
 --- Write a file whole, or raise "io"/"not_found".
-function files.write(path, text)
-  local ok, e = core.write_file(path, text)
-  if not ok then core.error(e.code, e.message, e.hint, e.where) end
-end
+function files.write(path, text) need(core.write_file(path, text)) end
+
+--- Make a folder, and those above it, or raise "io"/"not_found".
+function files.make_folder(path) need(core.mkdir_all(path)) end
 
 --- A folder for what can be made again: $PERIGEE_CACHE, else the user's cache folder; nil when
 -- caching is off.

@@ -7,6 +7,7 @@
 -- @module perigee.mesh
 
 local core = require "perigee.core"
+local files = require "perigee.files"
 local text = require "perigee.mesh.text"
 
 local mesh = {}
@@ -29,7 +30,7 @@ function mesh.read(path, options)
     core.error("unsupported", ("cannot tell the format of '%s'"):format(path),
       "expected a name that ends in .ply, .off, .xyz or .pwn", path)
   end
-  return require(reader).parse(text.read(path), path, options and options.fields or {})
+  return require(reader).parse(files.read(path), path, options and options.fields or {})
 end
 
 -- Cumulated areas of the triangles; the last is the whole surface.

@@ -100,9 +100,8 @@ function sources.write(bundle, folder)
         file.name), "the record was not written by perigee")
     end
     local path = files.join(folder, table.concat(parts, "/"))
-    local made, e = core.mkdir_all(files.dirname(path))
-    if made then made, e = core.write_file(path, file.text) end
-    if not made then core.error(e.code, e.message, e.hint, e.where) end
+    files.make_folder(files.dirname(path))
+    files.write(path, file.text)
   end
   return files.join(folder, table.concat(parts_of(bundle[1].name), "/"))
 end

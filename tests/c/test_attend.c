@@ -160,17 +160,21 @@ static pg_attended attended(const char *command, double seconds, char text[256])
   int ends[2], status;
   pg_attended out = {0};
   snprintf(folder, sizeof folder, "%s/agent", place);
+  const char *const writes[] = {folder, NULL}, *const none[] = {NULL};
   pg_attend how = {.command = command,
                    .input = "in",
                    .input_bytes = 2,
                    .seconds = seconds,
                    .output_most = 200,
                    .memory_most = SIZE_MAX,
-                   .folder = folder};
+                   .folder = folder,
+                   .writes = writes,
+                   .kept = none,
+                   .hidden = none,
+                   .server = none};
   assert_int_equal(pipe(ends), 0);
   pid_t pid = fork();
   if (pid == 0) {
-    how.writes[0] = folder;
     if (pg_attend_run(&how, &out, NULL)) _exit(1);
     _exit(write(ends[1], &out, sizeof out) < 0 || write(ends[1], out.output, out.output_bytes) < 0);
   }

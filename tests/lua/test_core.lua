@@ -42,6 +42,26 @@ function TestErrors.test_name_the_argument_and_what_was_got()
                function() local t = { fill = a.fill } t:fill(1) end)
 end
 
+function TestErrors.test_name_the_option_that_is_no_text()
+  local function of(options) return function() core.attend(options) end end
+  assertRaises("invalid", "bad argument #1 to 'attend': expected table, got no value",
+               function() core.attend() end)
+  assertRaises("invalid", "option 'command': expected string, got nil", of {})
+  assertRaises("invalid", "option 'command': expected string, got number", of { command = 1 })
+  assertRaises("invalid", "option 'command': expected text without a zero byte, got string",
+               of { command = "a\0b" })
+  local function with(writes)
+    return of { command = "true", input = "", folder = "/nowhere", writes = writes }
+  end
+  assertRaises("invalid", "option 'writes': expected a list of strings, got string", with "a")
+  assertRaises("invalid", "option 'writes': expected strings, got number at 2", with { "a", 1 })
+  assertRaises("invalid", "option 'writes': expected strings without a zero byte, got string at 1",
+               with { "a\0b" })
+  local many = {}
+  for i = 1, 65 do many[i] = "a" end
+  assertRaises("range", "option 'writes': at most 64 texts, got 65", with(many))
+end
+
 function TestErrors.test_read_as_message_place_and_hint()
   local err = caught(core.error, "range", "too large", "take less", "file.lua:3")
   lu.assertEquals(tostring(err), "too large (file.lua:3)\n  take less")

@@ -34,6 +34,15 @@ function TestFiles.test_what_cannot_be_written_is_raised()
   lu.assertEquals({ e.code, e.where }, { "not_found", folder .. "/nowhere/text" })
 end
 
+function TestFiles.test_folders_are_made_with_those_above_them_or_it_is_raised()
+  files.make_folder(folder .. "/new/inner")
+  lu.assertTrue(files.is_folder(folder .. "/new/inner"))
+  files.write(folder .. "/new/file", "")
+  local ok, e = pcall(files.make_folder, folder .. "/new/file/inner")
+  lu.assertFalse(ok)
+  lu.assertEquals({ e.code, e.where }, { "not_found", folder .. "/new/file/inner" })
+end
+
 function TestFiles.test_temporary_folders_are_new_and_where_they_are_wanted()
   local one, two = files.temporary(folder), files.temporary(folder)
   lu.assertNotEquals(one, two)

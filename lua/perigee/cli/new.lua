@@ -24,9 +24,8 @@ local function write_all(list)
     end
   end
   for _, one in ipairs(list) do
-    local ok, e = core.mkdir_all(files.dirname(one.path))
-    if ok then ok, e = core.write_file(one.path, one.text) end
-    if not ok then core.error(e.code, e.message, e.hint, e.where) end
+    files.make_folder(files.dirname(one.path))
+    files.write(one.path, one.text)
     common.out("wrote " .. one.path)
   end
 end

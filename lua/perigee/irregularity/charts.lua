@@ -3,6 +3,7 @@
 -- @module perigee.irregularity.charts
 
 local core = require "perigee.core"
+local files = require "perigee.files"
 local suite = require "perigee.irregularity.suite"
 
 local charts = {}
@@ -129,7 +130,7 @@ end
 -- @tparam string folder which is made
 -- @raise "environment" without gnuplot
 function charts.draw(results, folder)
-  core.mkdir_all(folder)
+  files.make_folder(folder)
   for _, stage in ipairs(suite.STAGES) do
     ratios(results, folder, stage)
     work(results, folder, stage)

@@ -1,6 +1,5 @@
---- What the mesh readers share: files as text, number lines, and arrays built from millions of
--- numbers. Numbers are packed to bytes in batches: several times faster than storing each through
--- the array.
+--- What the mesh readers share: number lines, and arrays built from millions of numbers, which are
+-- packed to bytes in batches: several times faster than storing each through the array.
 -- @module perigee.mesh.text
 
 local core = require "perigee.core"
@@ -50,14 +49,6 @@ function text.column(format, dtype)
   end
 
   return column
-end
-
---- Read a whole file.
--- @raise "not_found" or "io"
-function text.read(path)
-  local bytes, e = core.read_file(path)
-  if not bytes then core.error(e.code, e.message, e.hint, e.where) end
-  return bytes
 end
 
 --- Raise a syntax error at a line of a file.
