@@ -1,5 +1,5 @@
-/* Statistics of timing samples: quantiles, an exact interval of the median, a bootstrap of a ratio.
- * Samples must be finite; they are copied and sorted. */
+/* Statistics of timing samples: quantiles, an exact interval of the median, a bootstrap of a ratio
+ * of midmeans. Samples must be finite; they are copied and sorted. */
 #include "stats.h"
 #include "rng.h"
 
@@ -95,17 +95,27 @@ pg_code pg_summarize(const double *samples, size_t count, pg_summary *out, pg_er
   return PG_OK;
 }
 
-/* Median of one resample of sorted samples. Drawing ranks and counting them needs no sort. */
-static double resampled_median(const double *sorted, size_t count, uint64_t seed, uint64_t stream,
-                               uint32_t *drawn) {
+/* The mean of the middle half of sorted samples, each `times` over, or once where that is NULL: the
+ * quarters at the ends may take a part of a sample. */
+static double midmean(const double *sorted, size_t count, const uint32_t *times) {
+  double low = (double)count / 4, high = (double)count - low, seen = 0, above = 0;
+  double from =
+      sorted[count / 2]; /* differences from it: samples that are equal have no rounding */
+  for (size_t i = 0; i < count && seen < high; i++) {
+    double next = seen + (times ? times[i] : 1);
+    double share = fmin(next, high) - fmax(seen, low);
+    if (share > 0) above += share / (high - low) * (sorted[i] - from);
+    seen = next;
+  }
+  return from + above;
+}
+
+/* The midmean of one resample of sorted samples. Drawing ranks and counting them needs no sort. */
+static double resampled_midmean(const double *sorted, size_t count, uint64_t seed, uint64_t stream,
+                                uint32_t *drawn) {
   memset(drawn, 0, count * sizeof *drawn);
   for (size_t i = 0; i < count; i++) drawn[pg_rng_below(seed, stream, i, count)]++;
-  size_t low = (count - 1) / 2, high = count / 2; /* ranks of the middle one or two */
-  size_t rank = 0, seen = drawn[0];
-  while (seen <= low) seen += drawn[++rank];
-  double value = sorted[rank];
-  while (seen <= high) seen += drawn[++rank];
-  return value == sorted[rank] ? value : value / 2 + sorted[rank] / 2;
+  return midmean(sorted, count, drawn);
 }
 
 typedef struct sample_set {
@@ -146,11 +156,11 @@ pg_code pg_ratio(const double *a, size_t na, const double *b, size_t nb, uint64_
     code = pg_fail(error, PG_MEMORY, "no memory for %d bootstrap rounds", rounds);
     goto out;
   }
-  *ratio = pg_quantile(sa.sorted, na, 0.5) / pg_quantile(sb.sorted, nb, 0.5);
+  *ratio = midmean(sa.sorted, na, NULL) / midmean(sb.sorted, nb, NULL);
   for (int i = 0; i < rounds; i++) { /* streams 2 i and 2 i + 1: a and b are drawn independently */
     uint64_t stream = 2 * (uint64_t)i;
-    ratios[i] = resampled_median(sa.sorted, na, seed, stream, sa.drawn) /
-                resampled_median(sb.sorted, nb, seed, stream + 1, sb.drawn);
+    ratios[i] = resampled_midmean(sa.sorted, na, seed, stream, sa.drawn) /
+                resampled_midmean(sb.sorted, nb, seed, stream + 1, sb.drawn);
   }
   qsort(ratios, (size_t)rounds, sizeof *ratios, by_value);
   ci95[0] = pg_quantile(ratios, (size_t)rounds, 0.025);

@@ -18,8 +18,9 @@ typedef struct pg_summary {
 /* Quantile q in [0, 1] of sorted samples, linear interpolation (type 7). */
 double pg_quantile(const double *sorted, size_t count, double q);
 pg_code pg_summarize(const double *samples, size_t count, pg_summary *out, pg_error *error);
-/* Ratio median(a) / median(b) with a 95% percentile-bootstrap interval (seeded, `rounds`
- * resamples). */
+/* Ratio midmean(a) / midmean(b), the means of the middle halves, with a 95% percentile-bootstrap
+ * interval (seeded, `rounds` resamples). A clock that steps moves a median by half a step or by
+ * none; the midmean is as robust against what is far off, and sees less than a step. */
 pg_code pg_ratio(const double *a, size_t na, const double *b, size_t nb, uint64_t seed, int rounds,
                  double *ratio, double ci95[2], pg_error *error);
 

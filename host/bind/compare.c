@@ -184,7 +184,7 @@ static int core_summarize(lua_State *L) {
   return 1;
 }
 
-/* core.ratio(a, b [, seed=1 [, rounds=2000]]): {ratio, ci95={low, high}} of median(a) / median(b)
+/* core.ratio(a, b [, seed=1 [, rounds=2000]]): {ratio, ci95={low, high}} of midmean(a) / midmean(b)
  */
 static int core_ratio(lua_State *L) {
   size_t na, nb;

@@ -55,8 +55,8 @@ end
 
 -- ---- one evaluation ----
 
--- Ratio b/a of two medians with its 95% interval: by bootstrap of the samples, else from the
--- intervals, as if the logarithms were normal.
+-- Ratio b/a of two times with its 95% interval: of midmeans by bootstrap of the samples, else of
+-- medians from their intervals, as if the logarithms were normal.
 local function ratio_of(a, b)
   local ta, tb = a.rec.time, b.rec.time
   if a.samples and b.samples and #a.samples > 1 and #b.samples > 1 then

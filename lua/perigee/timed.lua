@@ -22,11 +22,11 @@ local LEVELLED_US = 0.5 -- no start differs by more for no reason
 -- nothing. A difference that chance explains is none, and one that is larger than that is no gift.
 local function levelled(arm, base)
   if #(arm.starts or {}) < 2 or #(base.starts or {}) < 2 then return arm.samples end
-  local a, b = core.summarize(arm.starts), core.summarize(base.starts)
-  local later = a.median - b.median
-  if math.abs(later) <= (a.relative_half * a.median + b.relative_half * b.median) / 2 then
-    return arm.samples
-  end
+  local usual = core.summarize(base.starts)
+  if usual.min <= 0 then return arm.samples end -- of a clock that counts work
+  local r = core.ratio(arm.starts, base.starts)
+  if r.ci95[1] <= 1 and r.ci95[2] >= 1 then return arm.samples end
+  local later = (r.ratio - 1) * usual.median
   later = math.max(-LEVELLED_US, math.min(later, LEVELLED_US))
   local list = {}
   for i, us in ipairs(arm.samples) do list[i] = math.max(us - later, us / 2) end

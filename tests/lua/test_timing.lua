@@ -606,6 +606,9 @@ function TestTiming:test_comparisons_take_off_what_a_start_takes_longer()
   lu.assertAlmostEquals(ratio { naive = late, expert = early }, 25 / 25.5, 1e-9)
   -- nothing starts so much later unless somebody wants it to
   lu.assertAlmostEquals(ratio { naive = early, expert = slow }, 25 / 24.75, 1e-9)
+  -- a clock that counts work has no starts
+  local none = { 0, 0, 0 }
+  lu.assertAlmostEquals(ratio { naive = none, expert = late }, 25 / 25.25, 1e-9)
   -- what chance explains is no difference
   lu.assertAlmostEquals(ratio { naive = early, expert = noisy }, 25 / 25.25, 1e-9)
 end
