@@ -211,7 +211,7 @@ static void *check_address(lua_State *L, pg_ffi *f, int index, bool only_read, c
     ffi_cannot(L, f, type, index, &target);
   ffi_store(L, f, type, &at, index, &target);
   *known = bytes_known(L, f, index);
-  if (!at) pg_lua_argument(L, index, "address, not NULL,");
+  if (!at) pg_lua_argument(L, index, "address other than NULL");
   return at;
 }
 

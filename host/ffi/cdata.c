@@ -35,6 +35,11 @@ const char *ffi_type_text(lua_State *L, pg_ffi *f, int index, char text[CT_NAME_
   const cdata *cd = cdata_test(L, f, index);
   if (cd) return ct_name(cd->type, false, text);
   if (ctype_test(L, f, index)) return "ctype";
+  const pg_array *array = pg_lua_test_array(L, index);
+  if (array) {
+    snprintf(text, CT_NAME_MAX, "array of %.100s", array->dtype.name);
+    return text;
+  }
   if (luaL_getmetafield(L, index, "__name") == LUA_TSTRING) return lua_tostring(L, -1);
   return luaL_typename(L, index);
 }

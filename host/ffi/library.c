@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { TEXT_MAX = 512 };
+enum { TEXT_MAX = 512, VERSION_MAX = 99 };
 
 typedef struct library {
   void *handle;
@@ -157,8 +157,8 @@ static void *find_library(lua_State *L, search *s, const char *name) {
   const char *file = lua_pushfstring(L, "%s%s%s", prefixed ? "" : "lib", name, whole ? "" : ".so");
   void *handle = open_file(L, s, file);
   if (!handle && whole && !prefixed) handle = open_file(L, s, name);
-  /* Debian puts libfoo.so into a package of its own; libfoo.so.6 is there without it. */
-  for (int version = 9; !handle && !whole && version >= 0; version--)
+  /* Debian puts libfoo.so into a package of its own; libfoo.so.27 is there without it. */
+  for (int version = VERSION_MAX; !handle && !whole && version >= 0; version--)
     handle = open_file(L, s, lua_pushfstring(L, "%s.%d", file, version));
   return handle;
 }
@@ -169,7 +169,7 @@ int ffi_load(lua_State *L) {
   const char *name = ffi_text(L, 1);
   if (!name || !*name) pg_lua_argument(L, 1, "name of a library, without zero bytes");
   search s = {.mode = RTLD_LAZY | RTLD_NODELETE | (lua_toboolean(L, 2) ? RTLD_GLOBAL : RTLD_LOCAL)};
-  ffi_room(L, 32); /* names tried */
+  ffi_room(L, VERSION_MAX + 32); /* names tried */
   void *handle = find_library(L, &s, name);
   if (!handle) ffi_fail(L, PG_NOT_FOUND, "cannot load library '%.200s': %s", name, s.why);
   ffi_push_library(L, f, handle, s.file);

@@ -365,14 +365,21 @@ ctype *parse_type_name(parser *p) {
 
 /* ---- declarations ---- */
 
+/* What has been read of it keeps its value: another one is a mistake, not news. */
+void parse_declare_constant(parser *p, const char *name, ctype *type, int64_t value) {
+  const ct_symbol *old = ct_find(p->table, name, strlen(name), false);
+  if (old && old->kind == CT_CONSTANT && old->value != value)
+    lex_fail(&p->lex, PG_SYNTAX, "attempt to redefine '%.100s'", name);
+  ct_symbol *symbol = parse_need(p, ct_declare(p->table, name, CT_CONSTANT, type));
+  symbol->value = value;
+}
+
 /* static const int N = 3; */
 static void constant_declaration(parser *p, const declarator *d) {
   const ctype *type = d->type->base;
   if (type->kind != CT_INT && type->kind != CT_ENUM && type->kind != CT_BOOL)
     lex_fail(&p->lex, PG_SYNTAX, "only integers can have a value here");
-  int64_t value = parse_constant(p).value;
-  ct_symbol *symbol = parse_need(p, ct_declare(p->table, d->name, CT_CONSTANT, d->type));
-  symbol->value = value;
+  parse_declare_constant(p, d->name, d->type, parse_constant(p).value);
 }
 
 /* typedef int t __attribute__((aligned(8))): the same type, elsewhere in a struct. */

@@ -106,6 +106,7 @@ ctype *parse_with_mode(parser *p, ctype *type, int mode);
 const char *parse_label(parser *p); /* now is __asm__ */
 bool parse_assertion(parser *p);    /* _Static_assert(...); or false */
 const char *parse_name(parser *p);  /* NULL when now is none */
+void parse_declare_constant(parser *p, const char *name, ctype *type, int64_t value);
 
 void parse_specifiers(parser *p, specifiers *out);
 void parse_declarator(parser *p, const specifiers *s, declarator *out);

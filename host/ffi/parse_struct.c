@@ -113,9 +113,7 @@ static void constant_member(parser *p, const specifiers *s) {
   parse_declarator(p, s, &d);
   if (!d.name) lex_expected(&p->lex, "a name");
   parse_expect(p, '=');
-  int64_t value = parse_constant(p).value;
-  ct_symbol *symbol = parse_need(p, ct_declare(p->table, d.name, CT_CONSTANT, d.type));
-  symbol->value = value;
+  parse_declare_constant(p, d.name, d.type, parse_constant(p).value);
   parse_expect(p, ';');
 }
 
@@ -189,8 +187,7 @@ static void enum_body(parser *p, ctype *type) {
     value.value = (int64_t)((uint64_t)value.value + 1);
     if (value.value == 0) value.is_unsigned = false; /* after -1, or all ones */
     add_field(p, &b, &field, 0, false);
-    ct_symbol *symbol = parse_need(p, ct_declare(p->table, field.name, CT_CONSTANT, type));
-    symbol->value = field.value;
+    parse_declare_constant(p, field.name, type, field.value);
     if (!parse_accept(p, ',')) break;
   }
   parse_expect(p, '}');
@@ -240,10 +237,13 @@ ctype *parse_tagged(parser *p) {
   if (!name && p->lex.now.kind != '{') lex_expected(&p->lex, "a tag or '{'");
   ctype *type = tag_type(p, is_enum ? CT_ENUM : CT_STRUCT, is_union, name);
   if (p->lex.now.kind != '{') return type;
-  if (type->size != CT_NOSIZE) lex_fail(&p->lex, PG_SYNTAX, "attempt to redefine '%.100s'", name);
+  ctype *made = type; /* two headers may define one struct, in the same words */
+  if (type->size != CT_NOSIZE) made = tag_type(p, type->kind, is_union, NULL);
   if (is_enum)
-    enum_body(p, type);
+    enum_body(p, made);
   else
-    struct_body(p, type, &attr);
+    struct_body(p, made, &attr);
+  if (made != type && !ct_alike(type, made))
+    lex_fail(&p->lex, PG_SYNTAX, "attempt to redefine '%.100s'", name);
   return type;
 }

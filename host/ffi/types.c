@@ -93,20 +93,20 @@ static bool is_variant(const ctype *type) {
 }
 
 static size_t hash_type(const ctype *key) {
+  if (is_variant(key)) return mix(mix(key->base->id, key->quals), key->demanded);
   size_t hash = mix(key->kind, key->child ? key->child->id : 0);
-  hash = mix(hash, key->length ^ key->quals ^ (key->is_vla ? 64 : 0) ^ (key->variadic ? 128 : 0));
-  if (is_variant(key)) hash = mix(mix(hash, key->base->id), key->demanded);
+  hash = mix(hash, key->length ^ (key->is_vla ? 64 : 0) ^ (key->variadic ? 128 : 0));
   for (uint32_t i = 0; key->kind == CT_FUNC && i < key->count; i++)
     hash = mix(hash, key->fields[i].type->id);
   return hash;
 }
 
 static bool is_same(const ctype *a, const ctype *b) {
+  if (a->quals != b->quals || a->demanded != b->demanded) return false;
+  if (is_variant(a)) return a->base == b->base;
   if (a->kind != b->kind || a->child != b->child || a->length != b->length ||
-      a->quals != b->quals || a->demanded != b->demanded || a->is_vla != b->is_vla ||
-      a->variadic != b->variadic || a->count != b->count)
+      a->is_vla != b->is_vla || a->variadic != b->variadic || a->count != b->count)
     return false;
-  if (is_variant(a) && a->base != b->base) return false;
   if (a->kind != CT_FUNC) return true;
   for (uint32_t i = 0; i < a->count; i++)
     if (a->fields[i].type != b->fields[i].type) return false;
@@ -164,7 +164,12 @@ static ctype *variant(ct_table *table, const ctype *base, unsigned quals, uint32
   key.demanded = demanded;
   key.metatable = 0;
   key.plan = NULL;
-  return make_once(table, &key);
+  ctype *type = make_once(table, &key);
+  if (!type || type->size == base->size) return type;
+  key.id = type->id; /* of a struct whose body has come since */
+  key.next = type->next;
+  *type = key;
+  return type;
 }
 
 ctype *ct_qualified(ct_table *table, ctype *type, unsigned quals) {
@@ -188,6 +193,42 @@ bool ct_same(const ctype *a, const ctype *b) {
   if (a->kind != b->kind || (a->kind != CT_PTR && a->kind != CT_ARRAY)) return false;
   return a->length == b->length && a->is_vla == b->is_vla && a->child->quals == b->child->quals &&
          ct_same(a->child, b->child);
+}
+
+/* ---- definitions that say the same ---- */
+
+static bool alike(const ctype *a, const ctype *b, int *left);
+
+static bool alike_name(const char *a, const char *b) {
+  return a == b || (a && b && strcmp(a, b) == 0);
+}
+
+static bool alike_fields(const ctype *a, const ctype *b, int *left) {
+  if (a->count != b->count || a->size != b->size || a->align != b->align) return false;
+  for (uint32_t i = 0; i < a->count; i++) {
+    const ct_field *x = &a->fields[i], *y = &b->fields[i];
+    if (!alike_name(x->name, y->name) || x->offset != y->offset || x->value != y->value ||
+        x->bit != y->bit || x->bits != y->bits || !alike(x->type, y->type, left))
+      return false;
+  }
+  return true;
+}
+
+/* Types of which each is itself only for want of a tag are compared by what they hold. */
+static bool alike(const ctype *a, const ctype *b, int *left) {
+  if (a == b) return true;
+  if (--*left < 0 || a->kind < CT_ENUM || a->kind != b->kind || a->quals != b->quals ||
+      a->demanded != b->demanded || a->length != b->length || a->is_vla != b->is_vla ||
+      a->is_union != b->is_union || a->variadic != b->variadic || a->base->name || b->base->name)
+    return false;
+  if (a->child != b->child && !(a->child && b->child && alike(a->child, b->child, left)))
+    return false;
+  return alike_fields(a->base, b->base, left);
+}
+
+bool ct_alike(const ctype *a, const ctype *b) {
+  int left = 1 << 16; /* types within types, each twice, would take for ever */
+  return a->is_vla == b->is_vla && a->child == b->child && alike_fields(a, b, &left);
 }
 
 /* ---- names ---- */

@@ -116,6 +116,8 @@ ctype *ct_aligned(ct_table *table, ctype *type, uint32_t align); /* as a typedef
 
 /* One type but for qualifiers and alignment; what pointers point to is qualified alike. */
 bool ct_same(const ctype *a, const ctype *b);
+/* Two structs, unions or enums that were defined by the same words, whatever their tags. */
+bool ct_alike(const ctype *a, const ctype *b);
 
 static inline bool ct_is_complex(const ctype *type) {
   return type->kind == CT_STRUCT && type->base->is_word && type->base->count == 2;

@@ -3,6 +3,9 @@
 local lu = require "luaunit"
 local pg = require "perigee"
 local ffi = require "ffi"
+local core = require "perigee.core"
+local files = require "perigee.files"
+local shell = require "perigee.shell"
 
 ffi.cdef [[
   typedef struct ffi_point { int x, y; } ffi_point;
@@ -307,6 +310,59 @@ function TestFfi.test_an_error_in_a_callback_comes_after_the_call()
   lu.assertEquals(a[0] + a[1] + a[2], 6)
 end
 
+-- As C23 has it. Two headers that include a third one say the same twice.
+function TestFfi.test_one_definition_may_come_twice()
+  local whole = [[
+    struct twice {
+      int tag : 3;
+      union { struct { short x, y; } at[2]; const char *text; } u;
+      enum { TWICE_A, TWICE_B = 7 } kind;
+      struct twice *next;
+      int (*call)(struct { long n; } *, double);
+      const struct twice_later *later;
+    } __attribute__((packed));
+    struct twice_later { const struct twice_later *next; };
+    enum twice_kinds { TWICE_C = -1, TWICE_D };
+    struct { int no_tag; } twice_of_none;
+  ]]
+  ffi.cdef(whole)
+  local one = ffi.typeof "struct twice"
+  ffi.cdef(whole)
+  lu.assertTrue(ffi.istype(one, ffi.new "struct twice"))
+  local function refused(from, to)
+    local text, changed = whole:gsub(from, to)
+    lu.assertEquals(changed, 1, from)
+    lu.assertErrorMsgContains("attempt to redefine '", ffi.cdef, text)
+    lu.assertErrorMsgContains("attempt to redefine '", ffi.cdef, text)
+  end
+  refused("tag : 3", "tag : 4")
+  refused("tag :", "tags :")
+  refused("short x", "unsigned short x")
+  refused("at%[2%]", "at[3]")
+  refused("const char", "char")
+  refused("TWICE_B = 7", "TWICE_B = 8")
+  refused("TWICE_B = 7", "TWICE_E = 7")
+  refused("long n", "unsigned long n")
+  refused("double%)", "...)")
+  refused("double%)", "float)")
+  refused("__attribute__%(%(packed%)%)", "")
+  refused("TWICE_C = %-1", "TWICE_C")
+  refused("union {", "struct {")
+  lu.assertEquals({ ffi.C.TWICE_B, ffi.C.TWICE_C }, { 7, -1 })
+  ffi.cdef(whole)
+end
+
+function TestFfi.test_types_within_types_are_compared_in_good_time()
+  local text = { "typedef struct { int x; } nested_0;" }
+  for i = 1, 30 do
+    text[#text + 1] = ("typedef struct { nested_%d a, b; } nested_%d;"):format(i - 1, i)
+  end
+  text[#text + 1] = "struct nested { nested_30 whole; };"
+  local whole = table.concat(text)
+  ffi.cdef(whole)
+  lu.assertErrorMsgContains("attempt to redefine 'nested'", ffi.cdef, whole)
+end
+
 -- LuaJIT refuses them: _Float128, an array parameter of a variable length.
 function TestFfi.test_headers_of_more_than_luajit_reads()
   local function header(name)
@@ -319,6 +375,8 @@ function TestFfi.test_headers_of_more_than_luajit_reads()
   end
   header "math.h"
   header "regex.h"
+  header "pthread.h"
+  header "sys/socket.h" -- defines struct timespec, too, and unions without a name
   local m, two = ffi.load "m", ffi.new "int[1]"
   lu.assertEquals({ m.hypot(3, 4), m.frexp(8, two), two[0], m.cosf64(0), m.ldexpf32(1, 3) },
     { 5.0, 0.5, 4, 1.0, 8.0 })
@@ -371,6 +429,27 @@ function TestFfi.test_a_function_is_one_callback()
   end
 end
 
+function TestFfi.test_a_library_is_found_by_its_number_alone()
+  local said = files.in_temporary(function(folder)
+    local script = files.join(folder, "script.lua")
+    files.write(script, [[
+      local ffi = require "ffi"
+      ffi.cdef "int ffi_numbered(void);"
+      print(ffi.load("ffinumbered").ffi_numbered())
+    ]])
+    local function make(number, value)
+      local _, ok = shell.output(("echo 'int ffi_numbered(void) { return %d; }' | "
+        .. "cc -shared -fPIC -x c - -o %s/libffinumbered.so.%d"):format(value, folder, number))
+      lu.assertTrue(ok)
+    end
+    make(3, 30)
+    make(27, 270) -- the newer one
+    return shell.output(("LD_LIBRARY_PATH=%s %s %s"):format(folder,
+      shell.quoted(core.binary()), script))
+  end)
+  lu.assertEquals(said, "270\n")
+end
+
 -- ---- Perigee's own values --------------------------------------------------------------------
 
 function TestFfi.test_arrays_of_perigee_are_pointers()
@@ -380,7 +459,7 @@ function TestFfi.test_arrays_of_perigee_are_pointers()
   lu.assertEquals({ copy[0], copy[2] }, { 4, 6 })
   lu.assertEquals(ffi.cast("int *", a)[1], 5)
   lu.assertEquals(error_of(ffi.copy, copy, pg.array("u8", 4), 5).code, "range")
-  lu.assertErrorMsgContains("cannot convert 'perigee.array' to 'double *'", function()
+  lu.assertErrorMsgContains("cannot convert 'array of i32' to 'double *'", function()
     ffi.new("double *[1]")[0] = a
   end)
 end
@@ -402,7 +481,6 @@ end
 -- ---- where there is none ---------------------------------------------------------------------
 
 function TestFfi.test_data_written_as_lua_has_no_ffi()
-  local core = require "perigee.core"
   lu.assertEquals(core.read_data("return { n = 1 }", "plan.lua").n, 1)
   lu.assertNotNil(error_of(core.read_data, 'return { n = require "ffi" }', "plan.lua").message)
 end

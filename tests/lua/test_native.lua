@@ -35,7 +35,7 @@ function TestNative.test_arrays_are_passed_as_pointers()
   local a = pg.from_list("f32", { 1, 2, 3 })
   lib.t_scale(a, 3, 0.5)
   lu.assertEquals({ a[0], a[1], a[2] }, { 0.5, 1, 1.5 })
-  lu.assertErrorMsgContains("cannot convert 'perigee.array' to 'float *'", lib.t_scale,
+  lu.assertErrorMsgContains("cannot convert 'array of f64' to 'float *'", lib.t_scale,
     pg.array("f64", 3), 3, 1)
 end
 
