@@ -9,7 +9,7 @@ import triton.language as tl
 
 from allocate import allocate as allocate_points
 from tsdf import (
-    DROPPED, EMPTY, any_of, block_hash, block_key, insert_from, look, ray_to, sample_at,
+    DROPPED, EMPTY, any_of, block_hash, block_key, insert_from, look, next_sample, ray_to,
     wait_for_blocks,
 )
 from update import add_samples, observation, update as update_points, update_warp as update_sums
@@ -75,13 +75,11 @@ def fuse(
     previous = tl.full((BLOCK,), EMPTY, tl.int64)
     block = tl.full((BLOCK,), DROPPED, tl.int32)
     for s in range(-steps, steps + 1):
-        x, y, z, sdf = sample_at(
-            px, py, pz, ux, uy, uz, length, s, voxel, inv_voxel, cam_x, cam_y, cam_z
+        x, y, z, sdf, counts, asks, previous = next_sample(
+            px, py, pz, ux, uy, uz, length, live, s, voxel, inv_voxel, trunc, cam_x, cam_y, cam_z,
+            previous,
         )
-        counts = live & (sdf >= -trunc)
         key = block_key(x >> 3, y >> 3, z >> 3)
-        asks = counts & (key != previous)
-        previous = tl.where(asks, key, previous)
         slot = block_hash(x >> 3, y >> 3, z >> 3) & table_mask
         seen, found = look(table, slot, asks, key, block, True)
         if any_of(seen != key):

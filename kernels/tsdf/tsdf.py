@@ -80,6 +80,32 @@ def block_hash(x, y, z):
 
 
 @triton.jit
+def voxel_index(block, x, y, z):
+    """Where voxels of blocks lie in the arrays of sums."""
+    return block.to(tl.int64) * 512 + ((x & 7) | (y & 7) << 3 | (z & 7) << 6)
+
+
+@triton.jit
+def clamped(sdf, inv_trunc):
+    return tl.minimum(tl.maximum(sdf * inv_trunc, -1.0), 1.0)
+
+
+@triton.jit
+def next_sample(
+    px, py, pz, ux, uy, uz, length, live, s, voxel, inv_voxel, trunc, cam_x, cam_y, cam_z, previous
+):
+    """Voxels and signed distances of samples s, which of them count, and which enter another block
+    than the previous one of their rays; the previous ones from now on."""
+    x, y, z, sdf = sample_at(
+        px, py, pz, ux, uy, uz, length, s, voxel, inv_voxel, cam_x, cam_y, cam_z
+    )
+    counts = live & (sdf >= -trunc)
+    key = block_key(x >> 3, y >> 3, z >> 3)
+    enters = counts & (key != previous)
+    return x, y, z, sdf, counts, enters, tl.where(enters, key, previous)
+
+
+@triton.jit
 def load_entry(table, slot, mask, other):
     """Keys and blocks of entries, as a tile of two columns: one 16-byte load for each."""
     fields = table + 2 * slot[:, None] + tl.arange(0, 2)[None, :]

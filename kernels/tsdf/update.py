@@ -12,7 +12,8 @@ import triton.language as tl
 from triton.language.extra.cuda import libdevice
 
 from tsdf import (
-    DROPPED, EMPTY, any_of, block_hash, block_key, find, ray_to, sample_at, same_lanes,
+    DROPPED, EMPTY, any_of, block_hash, block_key, clamped, find, next_sample, ray_to, sample_at,
+    same_lanes, voxel_index,
 )
 
 LAUNCH = {
@@ -55,7 +56,7 @@ def voxels_of(block, x, y, z, weight, counts, weight_cap, RELAXED: tl.constexpr 
     """Where samples lie in the arrays of sums, and which are to be added: those that count, but for
     blocks without a place (below 0) and voxels that are full."""
     adds = counts & (block >= 0)
-    at = block.to(tl.int64) * 512 + ((x & 7) | (y & 7) << 3 | (z & 7) << 6)
+    at = voxel_index(block, x, y, z)
     if weight_cap > 0.0:
         held = tl.load(weight + at, mask=adds, other=0.0, volatile=RELAXED)
         adds = adds & (held < weight_cap)
@@ -71,11 +72,6 @@ def add(
     tl.atomic_add(r + at, pr, mask=adds, sem=SEM)
     tl.atomic_add(g + at, pg, mask=adds, sem=SEM)
     tl.atomic_add(b + at, pb, mask=adds, sem=SEM)
-
-
-@triton.jit
-def clamped(sdf, inv_trunc):
-    return tl.minimum(tl.maximum(sdf * inv_trunc, -1.0), 1.0)
 
 
 @triton.jit
@@ -100,15 +96,12 @@ def update(
     previous = tl.full((BLOCK,), EMPTY, tl.int64)
     block = tl.full((BLOCK,), DROPPED, tl.int32)
     for s in range(-steps, steps + 1):
-        x, y, z, sdf = sample_at(
-            px, py, pz, ux, uy, uz, length, s, voxel, inv_voxel, cam_x, cam_y, cam_z
+        x, y, z, sdf, counts, enters, previous = next_sample(
+            px, py, pz, ux, uy, uz, length, live, s, voxel, inv_voxel, trunc, cam_x, cam_y, cam_z,
+            previous,
         )
-        counts = live & (sdf >= -trunc)
-        key = block_key(x >> 3, y >> 3, z >> 3)
-        asks = counts & (key != previous)
-        previous = tl.where(asks, key, previous)
-        found = find(table, table_mask, x >> 3, y >> 3, z >> 3, asks)
-        block = tl.where(asks, found, block)
+        found = find(table, table_mask, x >> 3, y >> 3, z >> 3, enters)
+        block = tl.where(enters, found, block)
         add_samples(
             tsdf, weight, r, g, b, block, x, y, z, sdf, counts, inv_trunc, weight_cap, pw, pr, pg, pb,
         )
@@ -129,15 +122,12 @@ def update_warp(
     previous = tl.full((BLOCK,), EMPTY, tl.int64)
     block = tl.full((BLOCK,), DROPPED, tl.int32)
     for s in range(-steps, steps + 1):
-        x, y, z, sdf = sample_at(
-            px, py, pz, ux, uy, uz, length, s, voxel, inv_voxel, cam_x, cam_y, cam_z
+        x, y, z, sdf, counts, enters, previous = next_sample(
+            px, py, pz, ux, uy, uz, length, live, s, voxel, inv_voxel, trunc, cam_x, cam_y, cam_z,
+            previous,
         )
-        counts = live & (sdf >= -trunc)
-        key = block_key(x >> 3, y >> 3, z >> 3)
-        asks = counts & (key != previous)
-        previous = tl.where(asks, key, previous)
-        found = find(table, table_mask, x >> 3, y >> 3, z >> 3, asks)
-        block = tl.where(asks, found, block)
+        found = find(table, table_mask, x >> 3, y >> 3, z >> 3, enters)
+        block = tl.where(enters, found, block)
         at, adds = voxels_of(block, x, y, z, weight, counts, weight_cap)
         value = clamped(sdf, inv_trunc) * pw
         # Lanes that add nothing are groups of their own; voxels fit 31 bits.

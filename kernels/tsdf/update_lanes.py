@@ -7,7 +7,7 @@ import triton
 import triton.language as tl
 
 from lanes import add_to, entry_at, thread
-from tsdf import DROPPED, EMPTY, block_hash, block_key, ray_to, sample_at
+from tsdf import DROPPED, EMPTY, block_hash, block_key, clamped, ray_to, sample_at, voxel_index
 
 LAUNCH = {"update_lanes": {"num_warps": 8, "grid": "ceil_div(n, 256)"}}
 
@@ -50,13 +50,12 @@ def update_lanes(
                     previous = key
                     slot = block_hash(x >> 3, y >> 3, z >> 3) & table_mask
                     block = find(table, table_mask, key, slot)
-                at = block.to(tl.int64) * 512 + ((x & 7) | (y & 7) << 3 | (z & 7) << 6)
+                at = voxel_index(block, x, y, z)
                 adds = block >= 0
                 if adds & (weight_cap > 0.0):
                     adds = tl.load(weight + at, volatile=True) < weight_cap
                 if adds:
-                    sample = tl.minimum(tl.maximum(sdf * inv_trunc, -1.0), 1.0)
-                    add_to(tsdf + at, sample * pw)
+                    add_to(tsdf + at, clamped(sdf, inv_trunc) * pw)
                     add_to(weight + at, pw)
                     add_to(r + at, pr)
                     add_to(g + at, pg)
