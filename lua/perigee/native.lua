@@ -5,13 +5,16 @@
 
 local core = require "perigee.core"
 local files = require "perigee.files"
+local params = require "perigee.params"
 local prototypes = require "perigee.prototypes"
 local shell = require "perigee.shell"
 local suggest = require "perigee.suggest"
 
 local native = {}
 
-local OPTIONS = { "source", "file", "cdef", "flags", "openmp" }
+-- What they may be, by words that have the names of the types.
+local OPTIONS = { source = "string", file = "string", cdef = "string", openmp = "boolean",
+  flags = "string or table of strings" }
 -- As the host is compiled: a reference rounds where its source says. `now`: a function that is
 -- nowhere is an error when the library is loaded, not the end of the process when it is called;
 -- the linker names its callers, by the line tables of DWARF 4 (binutils misreads files in 5).
@@ -193,35 +196,20 @@ end
 
 -- ---- pg.native ------------------------------------------------------------------------------
 
-local function check_types(how)
-  for _, name in ipairs { "source", "file", "cdef" } do
-    if how[name] ~= nil and type(how[name]) ~= "string" then
-      core.error("invalid", ("option '%s': expected string, got %s"):format(name, type(how[name])))
-    end
-  end
-  if how.openmp ~= nil and type(how.openmp) ~= "boolean" then
-    core.error("invalid", ("option 'openmp': expected boolean, got %s"):format(type(how.openmp)))
-  end
-  if how.flags ~= nil and type(how.flags) ~= "string" and type(how.flags) ~= "table" then
-    core.error("invalid", ("option 'flags': expected list of strings, got %s"):format(
-      type(how.flags)))
-  end
-end
-
 local function check(how)
   if type(how) ~= "table" then
     core.error("invalid", "bad argument #1 to 'native': expected table, got " .. type(how))
   end
-  for name in pairs(how) do
-    if not suggest.has(OPTIONS, name) then
-      core.error("invalid", ("unknown option '%s'"):format(tostring(name)),
-        suggest.hint(tostring(name), OPTIONS, "options"))
+  for name, value in pairs(how) do
+    local types = OPTIONS[name] or core.error("invalid", ("unknown option '%s'"):format(
+      tostring(name)), suggest.hint(tostring(name), params.names(OPTIONS), "options"))
+    if not types:find(type(value), 1, true) then
+      core.error("invalid", ("option '%s': expected %s, got %s"):format(name, types, type(value)))
     end
   end
   if (how.source == nil) == (how.file == nil) then
     core.error("invalid", "expected either 'source' or 'file'")
   end
-  check_types(how)
 end
 
 local function flags_of(how)
