@@ -265,24 +265,60 @@ int cusolverGetVersion(int *version) {
 int cusolverDnSpotrf_bufferSize(object *handle, int uplo, int n, address a, int lda, int *count);
 int cusolverDnSpotrf_bufferSize(object *handle, int uplo, int n, address a, int lda, int *count) {
   *count = 1;
-  return handle && uplo == 1 && !a && lda >= n ? 0 : INVALID;
+  return handle && (uplo == 0 || uplo == 1) && !a && lda >= n ? 0 : INVALID;
 }
 
-/* a = u^T u of the upper triangle; the other one is neither read nor written. */
+/* a = u^T u of the upper triangle, l l^T of the lower one; the other is neither read nor written.
+ * Of four ways one works, by the size, so that a test has all of them. */
+static int factor(address a, int64_t n, int64_t lda, int upper, int wide) {
+  if (n % 4 != 2 * wide + upper) return INVALID;
+  int64_t down = upper ? 1 : lda, right = upper ? lda : 1;
+  float *u = fetch(a, 4 * (size_t)lda * (size_t)n);
+  for (int64_t j = 0; j < n; j++)
+    for (int64_t i = 0; i <= j; i++) {
+      double sum = u[i * down + j * right];
+      for (int64_t k = 0; k < i; k++)
+        sum -= (double)u[k * down + i * right] * u[k * down + j * right];
+      u[i * down + j * right] = (float)(i == j ? sqrt(sum) : sum / u[i * down + i * right]);
+    }
+  store(a, u, 4 * (size_t)lda * (size_t)n);
+  return 0;
+}
+
 int cusolverDnSpotrf(object *handle, int uplo, int n, address a, int lda, address room, int count,
                      address info);
 int cusolverDnSpotrf(object *handle, int uplo, int n, address a, int lda, address room, int count,
                      address info) {
-  if (!handle || uplo != 1 || lda < n || !room || !info || count != 1) return INVALID;
-  float *u = fetch(a, 4 * (size_t)lda * (size_t)n);
-  for (int j = 0; j < n; j++)
-    for (int i = 0; i <= j; i++) {
-      double sum = u[i + j * lda];
-      for (int k = 0; k < i; k++) sum -= (double)u[k + i * lda] * u[k + j * lda];
-      u[i + j * lda] = (float)(i == j ? sqrt(sum) : sum / u[i + i * lda]);
-    }
-  store(a, u, 4 * (size_t)lda * (size_t)n);
-  return 0;
+  if (!handle || lda < n || !room || !info || count != 1) return INVALID;
+  return factor(a, n, lda, uplo, 0);
+}
+
+MAKES(cusolverDnCreateParams, cusolverDnDestroyParams)
+
+int cusolverDnXpotrf_bufferSize(object *handle, object *params, int uplo, int64_t n, int type,
+                                address a, int64_t lda, int compute, size_t *bytes,
+                                size_t *host_bytes);
+int cusolverDnXpotrf_bufferSize(object *handle, object *params, int uplo, int64_t n, int type,
+                                address a, int64_t lda, int compute, size_t *bytes,
+                                size_t *host_bytes) {
+  *bytes = 8;
+  *host_bytes = 3;
+  return handle && params && (uplo == 0 || uplo == 1) && !type && !compute && !a && lda >= n
+             ? 0
+             : INVALID;
+}
+
+int cusolverDnXpotrf(object *handle, object *params, int uplo, int64_t n, int type, address a,
+                     int64_t lda, int compute, address room, size_t bytes, char *host_room,
+                     size_t host_bytes, address info);
+int cusolverDnXpotrf(object *handle, object *params, int uplo, int64_t n, int type, address a,
+                     int64_t lda, int compute, address room, size_t bytes, char *host_room,
+                     size_t host_bytes, address info) {
+  if (!handle || !params || type || compute || lda < n || !room || bytes != 8 || host_bytes != 3 ||
+      !info)
+    return INVALID;
+  memset(host_room, 1, host_bytes);
+  return factor(a, n, lda, uplo, 1);
 }
 
 int cusolverDnSgetrf_bufferSize(object *handle, int m, int n, address a, int lda, int *count);
