@@ -143,7 +143,9 @@ local function run_suite()
     report.times(results, figures)
   end
   report.left_out(left_out)
-  if options.csv then report.times_csv(results, options.csv) end
+  if options.csv then
+    (options.count and report.counters_csv or report.times_csv)(results, options.csv)
+  end
   if options.charts then require("perigee.irregularity.charts").draw(results, options.charts) end
   if failed then core.error("environment", failed) end
   return results:failed() and 1 or 0

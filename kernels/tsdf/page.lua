@@ -7,8 +7,8 @@
 --     perigee kernels/tsdf/page.lua --check   says whether they are what h200/ gives
 --     ... --to FOLDER                         pages, charts and h200/ of another tree
 --
--- A folder may have suite*.jsonl, published*.jsonl, levers*.jsonl, hash*.jsonl (of --json),
--- data.csv, causes.csv, eight.csv (of --csv), causes.jsonl. What it lacks stays as it is.
+-- A folder may have suite*.jsonl, published*.jsonl, levers*.jsonl, hash*.jsonl, causes.jsonl (of
+-- --json), data.csv, causes.csv, counts.csv, eight.csv (of --csv). What it lacks stays as it is.
 
 local argparse = require "argparse"
 local cli = require "perigee.cli"
@@ -31,13 +31,15 @@ local ROOT = options.to or core.home
 local HERE = ROOT .. "/kernels/tsdf"
 local DATA = HERE .. "/h200"
 local PAGES = { HERE .. "/README.md", ROOT .. "/kernels/hash/README.md", ROOT .. "/README.md" }
-local FILES = { "suite", "published", "data", "causes", "eight", "levers", "hash", "agreement" }
+local FILES = { "suite", "published", "data", "causes", "counts", "eight", "levers", "hash",
+  "agreement" }
 local RATIOS = { "median_us", "ratio", "ratio_low", "ratio_high", "of_control" }
 local COLUMNS = {
   suite = { by = { "stage", "cell", "arm" }, maybe = RATIOS },
   published = { by = { "stage", "cell", "arm" }, maybe = RATIOS },
   data = { by = { "stage", "cell", "arm", "data" }, maybe = { "median_us" } },
   causes = { by = { "stage", "cell", "cause" }, numbers = { "us", "share" } },
+  counts = { by = { "stage", "cell", "arm" }, numbers = { "instructions", "atomics" } },
   eight = { by = { "stage", "cell", "arm" }, maybe = { "median_us" } },
   levers = { by = { "cell", "arm", "lever" }, maybe = { "median_us" } },
   hash = { by = { "stage", "cell", "arm" }, numbers = { "keys" }, maybe = { "median_us" } },

@@ -50,6 +50,25 @@ function TestSuite.test_counters_say_what_the_programs_do()
   lu.assertTrue(atomics("allocate", "cuda") < 0.2)
 end
 
+-- What the page says that the simulator counts is what it counts of today's kernels. Which lane
+-- comes first in a table moves the last digit. `kernels/tsdf/page.lua FOLDER` brings new counts.
+function TestSuite.test_the_counts_of_the_page_are_those_of_the_kernels()
+  local page, csv = require "perigee.irregularity.page", folder .. "/counts.csv"
+  local text, status = suite("--cell base --stage allocate,update --count --csv " .. csv)
+  lu.assertEquals({ status, text }, { 0, text })
+  local now = page.read_csv(csv)
+  local before = page.read_csv(core.home .. "/kernels/tsdf/h200/counts.csv")
+  lu.assertEquals(#now, #before)
+  for i, row in ipairs(before) do
+    for name, value in pairs(row) do
+      local where = ("%s, %s, %s"):format(row.stage, row.arm, name)
+      if type(value) == "string" then lu.assertEquals(now[i][name], value, where) else
+        lu.assertAlmostEquals(now[i][name], value, 0.03 * value + 0.02, where)
+      end
+    end
+  end
+end
+
 function TestSuite.test_lost_blocks_are_said_and_do_not_fail_the_suite()
   local text, status = suite("--device sim --cell load-0.95 --stage allocate --passes 1 "
     .. "--impl triton-published")
@@ -299,6 +318,23 @@ function TestCauses.test_parts_add_up_to_the_whole()
 end
 
 -- Times made of known weights: the fit finds them, and foretells each cell by the others.
+-- As CSV, the parts of a part come after the chain.
+function TestCauses.test_the_split_as_csv()
+  local report, csv, found = require "perigee.irregularity.report", folder .. "/split.csv", {}
+  for i, variant in ipairs(ablations.variants "allocate") do
+    found[variant.key] = { us = 100 / i }
+  end
+  report.causes_csv({ { stage = "allocate", cell = "base", found = found } }, csv)
+  local chain, by_cause = ablations.CHAIN.allocate, {}
+  local whole = found[ablations.key(chain[1])].us
+  for cause, us, share in core.read_file(csv):gmatch "allocate,base,([%a ]+),([-%d.]+),([-%d.]+)" do
+    by_cause[cause] = tonumber(us)
+    lu.assertAlmostEquals(tonumber(share), tonumber(us) / whole, 1e-4)
+  end
+  lu.assertAlmostEquals(by_cause[chain[2].cause], whole - found[ablations.key(chain[2])].us, 1e-3)
+  lu.assertAlmostEquals(by_cause.divergence, found.look_chain.us - found.look_warp_chain.us, 1e-3)
+end
+
 function TestCauses.test_counts_explain_times_that_follow_from_them()
   local list = {}
   for cell = 1, 3 do
@@ -362,6 +398,7 @@ function TestCauses.test_the_command()
   lu.assertEquals({ status, text }, { 0, text })
   lu.assertStrMatches(text, ".*\nallocate, base.*\n  waiting .*\nupdate, base.*collisions.*")
   lu.assertStrContains(text, "hardware counters: there is no GPU here")
+  lu.assertEquals(core.read_file(csv), "stage,cell,cause,us,share\n") -- no clock here
   local _, variants = core.read_file(json):gsub('"variant_of"', "")
   lu.assertEquals(variants, #ablations.variants "allocate" + #ablations.variants "update")
   text, status = suite("--causes --device sim --cell base --impl cuda --once")

@@ -62,6 +62,24 @@ function TestPage.test_ratios_beside_the_goals()
   local text = page.fill("<!-- data: goals -->\n<!-- end -->", data)
   lu.assertStrContains(text, "| allocate | `triton-late` | `cuda-late` | 3 | 1.15 | 1.10 .. 1.18 | "
     .. "1.15 | r-1.0 1.18 |")
+  lu.assertNotStrContains(text, "passes")
+  data.suite.rows[1].ratio_low, data.suite.rows[1].ratio_high = 1.067, 1.122
+  text = page.fill("<!-- data: goals -->\n<!-- end -->", data)
+  lu.assertStrContains(text, "Ratios of the passes lie 5.0% apart in the median of 1, 5% at most "
+    .. "(allocate, `triton-late`, base).")
+end
+
+-- Of the simulator's few points, arms that share rays out where points are few say nothing.
+function TestPage.test_counts_of_the_simulator()
+  local function counts(arm, atomics)
+    return { stage = "allocate", cell = "base", arm = arm, instructions = 84.04, lanes = 32,
+      ["load sectors"] = 0.35, ["sectors/request"] = 3.6, ["L1 hit %"] = 51, atomics = atomics,
+      collisions = 0 }
+  end
+  local text = page.fill("<!-- data: counts -->\n<!-- end -->", { counts = suite_of(
+    counts("cuda", 0.13), counts("cuda-split", 1), counts("triton-published", 8.58)) })
+  lu.assertStrContains(text, "|\n| allocate | `cuda` | 84.0 | 32.0 | 0.35 | 3.60 | 51.0 | 0.13 | "
+    .. "0.00 |\n|  | `triton-published` | 84.0 |")
 end
 
 function TestPage.test_figures_beside_published_ones()

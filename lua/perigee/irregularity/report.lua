@@ -130,10 +130,8 @@ local COUNTED = {
   { "L2 hit %", function(c) return 100 * c.l2_hit_sectors / math.max(1, c.l2_sectors) end },
 }
 
---- Print what sim:profile counted.
-function report.counters(results)
-  local heads, rows = { { title = "stage" }, { title = "cell" }, { title = "arm" } }, {}
-  for i, column in ipairs(COUNTED) do heads[3 + i] = { title = column[1], right = true } end
+local function counter_rows(results)
+  local rows = {}
   for i, one in ipairs(results:sorted()) do
     local record = one.passes[1]
     local samples = record.facts and record.facts.samples or record.params and record.params.n or 1
@@ -143,8 +141,22 @@ function report.counters(results)
         or ("%.2f"):format(column[2](record.counters, samples))
     end
   end
-  print(columns.text(heads, rows, { indent = 0 }))
+  return rows
+end
+
+--- Print what sim:profile counted.
+function report.counters(results)
+  local heads = { { title = "stage" }, { title = "cell" }, { title = "arm" } }
+  for i, column in ipairs(COUNTED) do heads[3 + i] = { title = column[1], right = true } end
+  print(columns.text(heads, counter_rows(results), { indent = 0 }))
   print("instructions, load sectors, atomics, collisions: of all threads, for each sample")
+end
+
+--- The same as CSV.
+function report.counters_csv(results, path)
+  local heads = { "stage", "cell", "arm" }
+  for i, column in ipairs(COUNTED) do heads[3 + i] = column[1] end
+  report.csv(path, heads, counter_rows(results))
 end
 
 -- ---- causes ----
@@ -276,16 +288,19 @@ function report.hardware(list)
   if #parts > 0 then print("simulator / hardware: " .. table.concat(parts, ", ")) end
 end
 
---- The causes as CSV.
+--- The causes as CSV, and parts of them.
 function report.causes_csv(list, path)
   local rows = {}
   for _, one in ipairs(list) do
-    local split = causes.split(one.stage, function(key) return one.found[key]
-      and one.found[key].us end)
-    for _, part in ipairs(split or {}) do
-      rows[#rows + 1] = { one.stage, one.cell, part.cause, digits(part.cost),
-        digits(part.share) }
+    local function cost(key) return one.found[key] and one.found[key].us end
+    local function add(parts)
+      for _, part in ipairs(parts or {}) do
+        rows[#rows + 1] = { one.stage, one.cell, (part.cause:gsub(",", "")), digits(part.cost),
+          digits(part.share) }
+      end
     end
+    add(causes.split(one.stage, cost))
+    add(causes.pairs_of(one.stage, cost))
   end
   report.csv(path, { "stage", "cell", "cause", "us", "share" }, rows)
 end

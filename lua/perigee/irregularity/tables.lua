@@ -142,6 +142,23 @@ local function above(data, stage, arm, goal)
   return #list > 0 and table.concat(list, ", ") or "none"
 end
 
+-- How far the ratios of the passes lie apart.
+local function of_passes(data)
+  local list, worst = {}, nil
+  for _, row in ipairs(data.rows) do
+    if row.ratio and row.ratio_low and row.ratio_high then
+      list[#list + 1] = (row.ratio_high - row.ratio_low) / row.ratio
+      if not worst or list[#list] > worst.apart then worst = { apart = list[#list], row = row } end
+    end
+  end
+  if not worst then return nil end
+  local said = "Ratios of the passes lie %.1f%% apart in the median of %d, %.0f%% at most "
+    .. "(%s, `%s`, %s)."
+  local row = worst.row
+  return said:format(100 * suite.spread(list), #list, 100 * worst.apart, row.stage, row.arm,
+    row.cell)
+end
+
 --- Each arm against CUDA C++ with the same levers over all large cells, beside the goal.
 function sections.goals(data)
   if not data.suite then return nil end
@@ -160,7 +177,8 @@ function sections.goals(data)
       end
     end
   end
-  return #rows > 1 and tables.markdown(rows) or nil
+  local spread = of_passes(data.suite)
+  return #rows > 1 and tables.markdown(rows) .. (spread and "\n\n" .. spread or "") or nil
 end
 
 --- Plain CUDA C++ against its regular control.
@@ -280,9 +298,9 @@ function sections.eight(data)
 end
 
 -- Titles of causes, in the order of both chains.
-local CAUSES = { "waiting", "claims", "probing", "collisions", "sectors", "atomics", "reads",
-  "walk", "launch" }
-local TITLES = { sectors = "scattered", reads = "reads, writes" }
+local CAUSES = { "waiting", "claims", "probing", "divergence", "collisions", "sectors", "atomics",
+  "reads", "walk", "launch" }
+local TITLES = { divergence = "(divergence)", sectors = "scattered", reads = "reads, writes" }
 
 --- What leaving a cause out saves.
 function tables.cause_of(data, stage, cell, cause)
@@ -290,17 +308,32 @@ function tables.cause_of(data, stage, cell, cause)
     or cause == "reads" and data.causes.find(stage, cell, "reads and writes") or nil
 end
 
+-- The causes of which there is a figure, in order.
+local function known_causes(data)
+  local list = {}
+  for _, cause in ipairs(CAUSES) do
+    for _, one in ipairs(data.causes.rows) do
+      if tables.cause_of(data, one.stage, one.cell, cause) then
+        list[#list + 1] = cause
+        break
+      end
+    end
+  end
+  return list
+end
+
 --- The split into causes.
 function sections.causes(data)
   if not data.causes then return nil end
   local heads, rows, seen = { "stage, cell", "all" }, {}, {}
-  for i, cause in ipairs(CAUSES) do heads[2 + i] = TITLES[cause] or cause end
+  local known = known_causes(data)
+  for i, cause in ipairs(known) do heads[2 + i] = TITLES[cause] or cause end
   for _, one in ipairs(data.causes.rows) do
     local name = one.stage .. ", " .. one.cell
     if not seen[name] then
       seen[name] = true
       local row = { name, tables.us(one.us / one.share) }
-      for i, cause in ipairs(CAUSES) do
+      for i, cause in ipairs(known) do
         local part = tables.cause_of(data, one.stage, one.cell, cause)
         row[2 + i] = part and ("%.1f (%.0f%%)"):format(part.us, 100 * part.share) or ""
       end
@@ -308,6 +341,24 @@ function sections.causes(data)
     end
   end
   return tables.markdown { heads, table.unpack(rows) }
+end
+
+local COUNTS = { "instructions", "lanes", "load sectors", "sectors/request", "L1 hit %", "atomics",
+  "collisions" }
+
+--- What the simulator counts of each arm, for each sample of a ray. Points are few there: arms that
+-- then share a ray out are left out.
+function sections.counts(data)
+  if not data.counts then return nil end
+  local rows, before = { { "stage", "arm", table.unpack(COUNTS) } }, nil
+  for _, one in ipairs(data.counts.rows) do
+    if not one.arm:match "split$" then
+      local row = { one.stage ~= before and one.stage or "", "`" .. one.arm .. "`" }
+      for i, name in ipairs(COUNTS) do row[2 + i] = tables.us(one[name]) end
+      rows[#rows + 1], before = row, one.stage
+    end
+  end
+  return tables.markdown(rows)
 end
 
 local DATA = { "as it is", "control", "all there", "shuffled", "morton" }
