@@ -13,6 +13,23 @@ local function multiplications(p)
   return 9 * p.images * p.inputs * p.outputs * p.height * p.width
 end
 
+-- Each filter keeps its weights for p.nonzeros random channels.
+local function thinned(w, p, rng)
+  local few = pg.array("f32", w.shape)
+  local channels = rng:array("i64", p.outputs * p.nonzeros, { dist = "integer",
+    last = p.inputs - 1 })
+  for i = 0, channels.count - 1 do
+    local place = 9 * (i // p.nonzeros * p.inputs + channels[i])
+    few:slice(place, 9):copy_from(w:slice(place, 9))
+  end
+  return few
+end
+
+-- Channels that reach an element, at most.
+local function terms(p)
+  return p.nonzeros > 0 and math.min(p.nonzeros, p.inputs) or p.inputs
+end
+
 local function padded(p)
   return { inputs = (p.inputs + 3) // 4 * 4, outputs = (p.outputs + 127) // 128 * 128 }
 end
@@ -49,14 +66,19 @@ operations for each element of y and input channel.]==],
     outputs = extent(128, { 1, 4, 128, 17, 130 }, 9, "65535 // images", "channels of y"),
     height = extent(56, { 1, 5, 16, 9, 30 }, 11, 4096, "rows"),
     width = extent(56, { 1, 7, 8, 33, 31 }, 19, 4096, "columns"),
+    nonzeros = {
+      default = 0, min = 0, max = 4096,
+      doc = "channels for which a filter has weights other than 0, at most; 0: all",
+    },
   },
   inputs = function(p, rng)
     local between = { dist = "uniform", low = -1, high = 1 }
-    return {
-      x = rng:array("f32", { p.images, p.inputs, p.height, p.width }, between),
-      w = rng:array("f32", { p.outputs, p.inputs, 3, 3 }, between),
-    }
+    local x = rng:array("f32", { p.images, p.inputs, p.height, p.width }, between)
+    local w = rng:array("f32", { p.outputs, p.inputs, 3, 3 }, between)
+    return { x = x, w = p.nonzeros > 0 and thinned(w, p, rng) or w }
   end,
+  -- The roundings of long sums would hide lost bits.
+  also = { { nonzeros = 2 } },
   families = { "tiny", "huge", "zeros", "equal", "alternating" },
   outputs = function(p)
     return { y = pg.spec("f32", { p.images, p.outputs, p.height, p.width }) }
@@ -73,12 +95,12 @@ operations for each element of y and input channel.]==],
     if multiplications(p) > MOST_COMPUTED then return {} end
     return { y = reference.apply(io.x, io.w, p.images, p.inputs, p.outputs, p.height, p.width) }
   end,
-  validate = "convolution",
+  validate = { "convolution", channels = terms },
   work = function(p)
     local pixels = p.images * p.height * p.width
     return {
       bytes = 4 * (pixels * (p.inputs + p.outputs) + 9 * p.inputs * p.outputs),
-      flops = 2 * multiplications(p), items = pixels * p.outputs,
+      flops = 2 * multiplications(p) // p.inputs * terms(p), items = pixels * p.outputs,
     }
   end,
   time = { method = "hot" },
