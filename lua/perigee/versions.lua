@@ -63,12 +63,14 @@ local function another(one, seed)
 end
 
 -- A version that is not timed but like it, where another seed makes no other inputs: with what the
--- task's field `also` changes. Nothing of a plan may follow from such a parameter.
+-- task's field `also` changes, whatever was set, as they are for nothing but to be unseen. Nothing of
+-- a plan may follow from such a parameter.
 local function elsewhere(one, seed)
   for _, changes in ipairs(one.task.also) do
-    local p = setmetatable({}, getmetatable(one.p))
-    for name, value in pairs(one.p) do p[name] = value end
-    for name, value in pairs(changes) do p[name] = value end
+    local set = {}
+    for name in pairs(one.task.params) do set[name] = one.p[name] end
+    for name, value in pairs(changes) do set[name] = value end
+    local p = one.task:resolve { purpose = "default", set = set }
     local other = case.make(one.task, p, seed)
     if alike(one, other) and not same_contents(one, other) then
       other:expected()

@@ -397,19 +397,23 @@ function TestTiming:test_unseen_inputs_of_other_parameters()
   local case = require "perigee.case"
   local published = task {
     params = { n = { default = 256 }, jitter = { default = 0 } }, also = { { jitter = 1 } },
+    derive = function(p)
+      p.moved = p.jitter > 0
+      return p
+    end,
     inputs = function(p, rng)
       if p.jitter == 0 then return { x = pg.array("i32", p.n) } end
       return { x = rng:array("i32", p.n, { dist = "bits" }) }
     end,
   }
   local function made(own)
-    local one = case.make(published, { n = 256, jitter = 0 }, 5)
+    local one = case.make(published, published:resolve { purpose = "default" }, 5)
     versions.add(one, function(number) return number end, 3, own)
     return one
   end
   local one = made(false)
   lu.assertEquals(#versions.of(one), 1)
-  lu.assertEquals(versions.unseen(one, 1).p, { n = 256, jitter = 1 })
+  lu.assertEquals(versions.unseen(one, 1).p, { n = 256, jitter = 1, moved = true })
   lu.assertTrue(versions.unseen(one, 1).elsewhere)
   lu.assertFalse(versions.unseen(one, 1).io.x:equal_bits(versions.unseen(one, 2).io.x))
   lu.assertNil(versions.unseen(made(true), 1)) -- a task's own have nothing to hide

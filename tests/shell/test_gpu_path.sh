@@ -2,18 +2,8 @@
 # The GPU path of everything, from the driver's functions up to the judge's verdicts, over a driver whose GPU is the
 # simulator (tests/shim). What only hardware shows is in tests/gpu.
 . tests/shell/tap.sh
-build=${BUILD:-build}
-shim=$build/tests/shim
-make -s BUILD="$build" "$shim/libcuda.so.1" "$shim/counting/libcuda.so.1" "$shim/libnvidia-ml.so.1" "$build/tests/gpu/event_loop" "$build/tests/gpu/api_core" "$build/tests/gpu/api_host"
-
-on_shim() { # COMMAND...: its output and status with that driver, whose clock is the computer's
-  LD_LIBRARY_PATH=$PWD/$shim "$@" 2>&1
-  echo "status $?"
-}
-on_counting() { # the same with a clock that a busy computer does not slow: what is judged by time
-  LD_LIBRARY_PATH=$PWD/$shim/counting:$PWD/$shim "$@" 2>&1
-  echo "status $?"
-}
+. tests/shell/shim.sh
+make -s BUILD="$build" "$build/tests/gpu/event_loop" "$build/tests/gpu/api_core" "$build/tests/gpu/api_host"
 
 out=$(on_shim tests/gpu/run device)
 check "the device from Lua" "$out" "GPU: simulated GPU*, 0 failed*status 0"

@@ -1,14 +1,7 @@
 #!/bin/bash
 # What works with the judge over a GPU, here a simulated one (tests/shim): tune, repro, and a server of tools.
 . tests/shell/tap.sh
-build=${BUILD:-build}
-shim=$build/tests/shim
-make -s BUILD="$build" "$shim/counting/libcuda.so.1" "$shim/libnvidia-ml.so.1"
-
-on_shim() { # COMMAND...: its output and status with that driver, whose clock counts work
-  LD_LIBRARY_PATH=$PWD/$shim/counting:$PWD/$shim "$@" 2>&1
-  echo "status $?"
-}
+. tests/shell/shim.sh
 
 folder=$(mktemp -d)
 cat >"$folder/two.lua" <<'END'
@@ -17,11 +10,11 @@ return { propose = function(history)
 end }
 END
 tune=("$build/perigee" tune "$folder/two.lua" tests/tune/scale.lua --device cuda:0 --db "$folder/r.db" --slice 0.05 --final 0.1)
-out=$(on_shim "${tune[@]}")
+out=$(on_counting "${tune[@]}")
 check "tune measures the best side by side" "$out" "*3 evaluations: 2 passed, 1 wrong_result*side by side*1 (default)*status 0"
 check "a configuration that is wrong at another size does not win" "$out" "* unwritten_output *BLOCK=512 UNROLL=4*"
-check "tune again takes all from the store" "$(on_shim "${tune[@]}" --json)" "status 0"
-out=$(on_shim "$build/perigee" repro 1 --db "$folder/r.db")
+check "tune again takes all from the store" "$(on_counting "${tune[@]}" --json)" "status 0"
+out=$(on_counting "$build/perigee" repro 1 --db "$folder/r.db")
 check "repro compares times" "$out" "*passed, then passed*change *%*status 0"
 
 # An agent's profile on a GPU: this ncu runs what it is given and has counted something.
@@ -44,7 +37,7 @@ print(json.dumps({"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": {
 END
 }
 serve() { # TOOL [CANDIDATE]: the answer. A lock in the cache gives turns: other runs of this test have a cache of their own
-  coproc server { LD_LIBRARY_PATH=$PWD/$shim/counting:$PWD/$shim PERIGEE_CACHE=$folder/cache exec "$build/perigee" serve --device cuda:0 --db "$folder/serve.db"; }
+  coproc server { LD_LIBRARY_PATH=$counting PERIGEE_CACHE=$folder/cache exec "$build/perigee" serve --device cuda:0 --db "$folder/serve.db"; }
   local to=${server[1]} pid=$!
   call "$1" "${2:-right}" >&"$to"
   read -r _ <&"${server[0]}"
