@@ -103,7 +103,8 @@ static pg_code warm(pg_timing *t, size_t i, pg_error *error) {
 /* Inputs that no launch may have seen, nor any that ran on others beside them: they come when
  * nothing of the plan runs any more before the start. The device idles during the copy, and the
  * first sample after a pause is slower, so it is kept busy for a while, with caches as they are but
- * before a flush. */
+ * before a flush. By six flushes, or leads: on an H200 samples on unseen inputs then take what
+ * others do (in the median of 34 kernels cold +0.45%, of 28 hot +0.35%). */
 static pg_code bring(pg_timing *t, size_t i, pg_error *error) {
   pg_runner *r = t->runner;
   if (!t->fresh || !t->counts || t->fresh_at != (int64_t)i) return PG_OK;

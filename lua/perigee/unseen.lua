@@ -82,8 +82,8 @@ local function usual_of(arm, before_us)
   return math.max(arm.summary.median, before_us)
 end
 
--- The time of a sample that had inputs for the first time, and what others take; or nil and a
--- failure, if it is one. The inputs come right before it: else a launch on others might look.
+-- A sample that has inputs for the first time: {us, usual = what others take}, nil where that is
+-- not known; or nil and a failure. They come right before it: else a launch on others might look.
 local function first_time(arm, timing)
   local before = draw_count(arm)
   local sets = timing.choose_sets(arm, before + 1, method_of(arm))
@@ -94,7 +94,7 @@ local function first_time(arm, timing)
   local others = {}
   for number = 1, before do others[#others + 1] = us[number] end
   local usual = timing.median(others)
-  return usual and us[before + 1], usual and usual_of(arm, usual)
+  return usual and { us = us[before + 1], usual = usual_of(arm, usual) }
 end
 
 -- What the same inputs take now, every other sample; nil where that is not known, and a failure.
@@ -130,19 +130,21 @@ local function differs_in_graphs(arm, usual)
     and usual > (1 + SHARE) * arm.summary.median + LAUNCH_US * #arm.steps
 end
 
--- One try. Returns the time, nil where it says nothing, whether it shows that answers were kept,
--- and a failure, if there is one.
+-- One try: {us, usual, again, kept = whether it shows that answers were kept}, nil where it says
+-- nothing; or nil and a failure.
 local function try(arm, timing)
-  local us, usual = first_time(arm, timing)
-  if not us then return nil, false, usual end
-  arm.outside_us = differs_in_graphs(arm, usual) and usual or nil
-  if arm.outside_us then return us, true end
-  if us <= most(arm, usual, AGAIN_SHARE, AGAIN_US) then return us, false end
-  if not arm.impl.foreign then return us, too_slow(arm, us, usual) end
-  local seen, failure = again(arm, timing)
-  if failure then return nil, false, failure end
-  arm.again_us = seen
-  return us, too_slow(arm, us, usual) or seen ~= nil and us > most(arm, seen, AGAIN_SHARE, AGAIN_US)
+  local one, failure = first_time(arm, timing)
+  if not one then return nil, failure end
+  arm.outside_us = differs_in_graphs(arm, one.usual) and one.usual or nil
+  one.kept = arm.outside_us ~= nil
+  if one.kept or one.us <= most(arm, one.usual, AGAIN_SHARE, AGAIN_US) then return one end
+  one.kept = too_slow(arm, one.us, one.usual)
+  if not arm.impl.foreign then return one end
+  one.again, failure = again(arm, timing)
+  if failure then return nil, failure end
+  one.kept = one.kept
+    or one.again ~= nil and one.us > most(arm, one.again, AGAIN_SHARE, AGAIN_US)
+  return one
 end
 
 local function cheat(arm, us)
@@ -155,8 +157,8 @@ local function cheat(arm, us)
   return { verdict = "cheat", reason = text, findings = { { kind = "kept_answers", text = text } } }
 end
 
---- Time an arm on inputs that it has not seen, and compare. Its `unseen_us` is that time; its
--- `unseen_why` says why there is none.
+--- Time an arm on inputs that it has not seen, and compare. Its `unseen_us` is the least such time,
+-- `again_us` what the same inputs took again; its `unseen_why` says why there is none.
 -- @tparam table arm timed
 -- @tparam table timing {choose_sets, ask, is_slow, median} of perigee.timing
 -- @treturn table|nil a failure
@@ -172,10 +174,12 @@ function unseen.judge(arm, timing)
       return nil
     end
     arm.fresh = fresh
-    local us, kept, failure = try(arm, timing)
+    local one, failure = try(arm, timing)
     if failure then return failure end
-    if us then arm.unseen_us = math.min(arm.unseen_us or math.huge, us) end
-    if us and not kept then return nil end
+    if one and one.us < (arm.unseen_us or math.huge) then
+      arm.unseen_us, arm.again_us = one.us, one.again
+    end
+    if one and not one.kept then return nil end
   end
   if arm.unseen_us then return cheat(arm, arm.unseen_us) end
   arm.unseen_why = "the host was late for each sample, or the clock low"

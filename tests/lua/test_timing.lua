@@ -504,6 +504,7 @@ function TestTiming:test_a_sample_on_inputs_that_were_never_seen()
     lu.assertNil(time_made_up(once).failure)
     lu.assertEquals(once.renewed, 2)
     lu.assertEquals(once.time.unseen_us, 10)
+    lu.assertNil(once.time.again_us) -- which is of the same try
   end
 end
 

@@ -2,6 +2,7 @@
 -- counted, and the one explained by the other.
 -- @module perigee.irregularity.causes
 
+local core = require "perigee.core"
 local ablations = require "perigee.irregularity.ablations"
 
 local causes = {}
@@ -105,11 +106,6 @@ function causes.fit(list, floor)
   return { weights = least_squares(scaled(list, floor)), floor = floor }
 end
 
-local function median(list)
-  table.sort(list)
-  return list[(#list + 1) // 2]
-end
-
 --- How well counts foretell times: each cell by a model of the others (of itself where there is no
 -- other).
 -- @tparam table list of variants {us, counters, cell, kernel}
@@ -134,7 +130,7 @@ function causes.agreement(list, floor)
       end
     end
   end
-  result.typical = median(errors)
+  result.typical = #errors > 0 and core.summarize(errors).median or nil
   return result
 end
 
@@ -176,9 +172,9 @@ function causes.against_hardware(list)
       if counts then ratios[#ratios + 1] = ours / theirs end
     end
     if #ratios > 0 then
-      local typical = median(ratios)
-      result[#result + 1] = { name = (name:gsub("global_", ""):gsub("_", " ")), typical = typical,
-        least = ratios[1], most = ratios[#ratios] }
+      local s = core.summarize(ratios)
+      result[#result + 1] = { name = (name:gsub("global_", ""):gsub("_", " ")),
+        typical = s.median, least = s.min, most = s.max }
     end
   end
   return result

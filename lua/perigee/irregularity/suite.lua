@@ -283,17 +283,11 @@ local function time_of(record)
   return record and record.verdict == "passed" and record.time and record.time.median_us or nil
 end
 
-local function median(list)
-  table.sort(list)
-  local half = #list // 2
-  return #list % 2 == 1 and list[half + 1] or (list[half] + list[half + 1]) / 2
-end
-
 --- Median, least and most of a list; nil for an empty one.
 function suite.spread(list)
   if #list == 0 then return nil end
-  local middle = median(list)
-  return middle, list[1], list[#list]
+  local s = core.summarize(list)
+  return s.median, s.min, s.max
 end
 
 --- The first failure of an arm's passes, else "passed". @treturn string,string verdict and reason
