@@ -1,6 +1,6 @@
---- linalg/cholesky by cuSOLVER, in the fastest of its ways, each tried on the first set. The library's
--- matrices are column-major: what is an upper triangle to it is a lower one here. Kernels of our own
--- bring the factor to l, and 0 above it, which a library would leave as it is.
+--- linalg/cholesky by cuSOLVER, in the fastest of its ways, each tried on the first set. The
+-- library's matrices are column-major: what is an upper triangle to it is a lower one here. Kernels
+-- of our own bring the factor to l, and 0 above it, which a library would leave as it is.
 return function(run)
   local ffi, cuda = require "ffi", require "perigee.lib.cuda"
   local n, solver = run.params.n, require("perigee.lib.cusolver").handle(run.stream)

@@ -143,7 +143,7 @@ function TestNative.test_options_are_checked()
   lu.assertErrorMsgContains("option 'source': expected string", pg.native, { source = {} })
   lu.assertErrorMsgContains("expected table", pg.native, "int f;")
   local source = "int t_options(void) { return 1; }"
-  lu.assertErrorMsgContains("option 'flags': expected string or table of strings, got number", pg.native,
+  lu.assertErrorMsgContains("option 'flags': expected string or table of strings, got n", pg.native,
     { source = source, flags = 5 })
   lu.assertErrorMsgContains("option 'flags', number 2: expected string, got number", pg.native,
     { source = source, flags = { "-O1", 5 } })
