@@ -198,7 +198,7 @@ function TestSuite.test_options_that_do_not_go_together_and_arms_that_are_not()
 end
 
 -- Records of a GPU that is not here: what tables and charts make of them.
-local function made_up(path)
+local function made_up(path, whole)
   local lines = {}
   local function add(pass, cell, arm, us, lost)
     lines[#lines + 1] = core.json_encode {
@@ -212,32 +212,53 @@ local function made_up(path)
     for i, cell in ipairs { "base", "r-2.0", "load-0.5", "load-0.95" } do
       add(pass, cell, "cuda", 10 * i)
       add(pass, cell, "rust", 10 * i * (1 + 0.1 * pass))
-      local lost = cell == "load-0.95" and 42 or nil
+      local lost = cell == "load-0.95" and not whole and 42 or nil
       add(pass, cell, "triton-published", not lost and 200 * i or nil, lost)
     end
   end
   core.write_file(path, table.concat(lines, "\n") .. "\n")
 end
 
-function TestSuite.test_tables_and_charts_of_what_is_known()
-  local json, bin = folder .. "/known.jsonl", folder .. "/bin"
-  made_up(json)
+-- Tables and charts of records, by a gnuplot that keeps what it is told; by the true one, too,
+-- where there is one. -> text, what was plotted
+local function drawn(json)
+  local bin, plots = folder .. "/bin", folder .. "/plots"
   core.mkdir_all(bin)
-  core.write_file(bin .. "/gnuplot", ("#!/bin/sh\nexec cat >>'%s/plots'\n"):format(folder))
+  os.remove(plots)
+  core.write_file(bin .. "/gnuplot", ("#!/bin/sh\nPATH=${PATH#*:}\ntee -a '%s' | if command -v "
+    .. "gnuplot >/dev/null; then gnuplot; else cat >/dev/null; fi\n"):format(plots))
   assert(os.execute(("chmod +x '%s/gnuplot'"):format(bin)))
   local pipe <close> = io.popen(("PATH='%s':$PATH '%s' '%s' --resume --json '%s' --device sim "
     .. "--stage allocate --cell base,r-2.0,load-0.5,load-0.95 --impl rust,triton-published "
     .. "--charts '%s/charts' 2>&1"):format(bin, BINARY, SCRIPT, json, folder))
   local text = pipe:read "a"
+  lu.assertNotStrContains(text, "gnuplot")
+  return text, core.read_file(plots)
+end
+
+function TestSuite.test_tables_and_charts_of_what_is_known()
+  local json = folder .. "/known.jsonl"
+  made_up(json)
+  local text, plots = drawn(json)
   lu.assertStrMatches(text, ".*\nallocate  r%-2%.0 +rust +24%.00 us  1%.20 %(1%.10 %.%. 1%.30%) "
     .. "+of cuda.*")
   lu.assertStrMatches(text, ".*load%-0%.95  triton%-published  wrong_result .*no lost block.*")
-  local plots = core.read_file(folder .. "/plots")
-  lu.assertStrContains(plots, '\nx "rust" "triton-published"\nbase 1.2 20\nr-2.0 1.2 20\n')
+  lu.assertStrContains(plots, '\nx "rust"\nbase 1.2\nr-2.0 1.2\n')
+  lu.assertStrContains(plots, "(not drawn: triton-published 20.0 to 20.0)") -- far above
   lu.assertStrContains(plots, '\nx "cuda" "rust" "triton-published"\n1160 10 12 200\n'
     .. "18160 20 24 400\n")
   lu.assertStrContains(plots, "$lost << EOD\nx \"cuda\" \"rust\" \"triton-published\"\n"
     .. "0.5 NaN NaN NaN\n0.95 NaN NaN 42\n")
+  lu.assertStrContains(plots, "axes x1y2")
+end
+
+-- An axis without a point is an error of gnuplot.
+function TestSuite.test_a_chart_without_lost_blocks()
+  local json = folder .. "/whole.jsonl"
+  made_up(json, true)
+  local _, plots = drawn(json)
+  lu.assertStrContains(plots, "\n0.95 40 48 800\n")
+  lu.assertNotStrContains(plots, "axes x1y2")
 end
 
 -- The kernels of eight volumes check themselves: each volume has the blocks that judged arms find.

@@ -8,7 +8,7 @@ local suite = require "perigee.irregularity.suite"
 
 local charts = {}
 
-local SIZE = "set terminal svg size 900,380 font 'sans,11' background '#ffffff'\n"
+local SIZE = "set terminal svg size 1000,420 font 'sans,11' background '#ffffff'\n"
 
 -- A data block: x labels, which are numbers or words, then a value or NaN for each series.
 local function block(name, labels, series, value)
@@ -46,22 +46,46 @@ local function names(results, field, wanted)
   return list
 end
 
--- Bars of the ratio to CUDA C++, cells along x.
+-- Arms whose ratio to CUDA C++ is about 1, which a chart shows side by side, and what is said of
+-- the others: "triton-published 7.3 to 15.0".
+local FAR = 2
+
+local function near_and_far(arms, cells, ratio)
+  local near, far = {}, {}
+  for _, arm in ipairs(arms) do
+    local list = {}
+    for _, cell in ipairs(cells) do list[#list + 1] = ratio(cell, arm) end
+    local middle, low, high = suite.spread(list)
+    if middle < FAR then near[#near + 1] = arm else
+      far[#far + 1] = ("%s %.1f to %.1f"):format(arm, low, high)
+    end
+  end
+  return near, #far > 0 and ("\\n(not drawn: %s)"):format(table.concat(far, ", ")) or ""
+end
+
+-- The ratio to CUDA C++, cells along x, arms of a cell beside each other.
 local function ratios(results, folder, stage)
   local function wanted(one)
     return one.stage == stage and not one.variant and suite.ratio(one, results:peer(one)) ~= nil
   end
-  local cells, arms = names(results, "cell", wanted), names(results, "arm", wanted)
-  if #cells == 0 then return end
-  plot(("%s/ratio-%s.svg"):format(folder, stage), ([[
-set title '%s: time against CUDA C++ with the same levers'
-set style data histograms; set style fill solid; set logscale y 2; set yrange [0.5:]; set grid y
-set xtics rotate by -40; set key outside; set ylabel 'times as long'
-%splot for [i=2:%d] $data using i:xtic(1) title columnheader(i)
-]]):format(stage, block("$data", cells, arms, function(cell, arm)
+  local function ratio(cell, arm)
     local one = results:find(stage, cell, arm)
     return one and (suite.ratio(one, results:peer(one)))
-  end), #arms + 1))
+  end
+  local cells = names(results, "cell", wanted)
+  local arms, far = near_and_far(names(results, "arm", wanted), cells, ratio)
+  if #arms == 0 then return end
+  local tics = {}
+  for i, cell in ipairs(cells) do tics[i] = ('"%s" %d'):format(cell, i - 1) end
+  plot(("%s/ratio-%s.svg"):format(folder, stage), ([[
+set title "%s: time against CUDA C++ with the same levers%s"
+set yrange [*<0.9:1.1<*]; set grid; set xrange [-0.6:%d - 0.4]
+set xtics rotate by -40 (%s)
+set key outside; set ylabel 'times as long'
+%splot 1 lc rgb 'black' notitle, for [i=2:%d] $data \
+  using (column(0) + (i - %g) * %g):i with points pt i + 3 title columnheader(i)
+]]):format(stage, far, #cells, table.concat(tics, ", "), block("$data", cells, arms, ratio),
+    #arms + 1, #arms / 2 + 1.5, 0.7 / #arms))
 end
 
 -- Cells of equally many points whose blocks differ: the cost is not the samples'.
@@ -109,20 +133,24 @@ local function load(results, folder, stage)
   local loads = {}
   for i, cell in ipairs(cells) do loads[i] = cell:match "^load%-(.*)" end
   local function of(load_factor, arm) return results:find(stage, "load-" .. load_factor, arm) end
+  local axis = ""
   local text = block("$times", loads, arms, function(load_factor, arm)
     local one = of(load_factor, arm)
     return one and suite.time(one)
   end) .. block("$lost", loads, arms, function(load_factor, arm)
     local one = of(load_factor, arm)
-    return one and lost(one)
+    local count = one and lost(one)
+    axis = count and "set y2label 'blocks lost'; set y2tics; set y2range [0:]\n" or axis
+    return count
   end)
+  local crosses = [[, \
+  for [i=2:%d] $lost using 1:i axes x1y2 with points pt 2 lc rgb 'red' notitle
+]]
   plot(("%s/load-%s.svg"):format(folder, stage), ([[
 set title '%s: the load of the table (crosses: blocks lost, right axis)'
-set grid; set key outside; set xlabel 'load'; set ylabel 'us'; set y2label 'blocks lost'
-set y2tics; set ytics nomirror; set yrange [0:]; set y2range [0:]
-%splot for [i=2:%d] $times using 1:i with linespoints title columnheader(i), \
-  for [i=2:%d] $lost using 1:i axes x1y2 with points pt 2 lc rgb 'red' notitle
-]]):format(stage, text, #arms + 1, #arms + 1))
+set grid; set key outside; set xlabel 'load'; set ylabel 'us'; set ytics nomirror; set yrange [0:]
+%s%splot for [i=2:%d] $times using 1:i with linespoints title columnheader(i)%s
+]]):format(stage, axis, text, #arms + 1, axis ~= "" and crosses:format(#arms + 1) or ""))
 end
 
 --- Draw everything that there is data for.
