@@ -237,13 +237,11 @@ $(BUILD)/tests/gpu/%: tests/gpu/%.c $(CORE) $(BUILD)/flags
 	@$(CC) $(ALL_CFLAGS) -Ihost -MMD -MP -o $@ $< $(CORE) -rdynamic $(LIBS)
 
 # Over the libraries, which `make dist` puts into lib/.
-$(BUILD)/tests/gpu/api_core: tests/gpu/api/core.c $(BUILD)/libperigee.so $(BUILD)/flags
+API_LIBRARY_core = perigee
+API_LIBRARY_host = perigee-host
+$(BUILD)/tests/gpu/api_%: tests/gpu/api/%.c $(BUILD)/libperigee.so $(BUILD)/libperigee-host.so $(BUILD)/flags
 	@mkdir -p $(@D)
-	@$(CC) $(ALL_CFLAGS) -Ihost -o $@ $< -L$(BUILD) -lperigee -Wl,-rpath,'$$ORIGIN/../..'
-
-$(BUILD)/tests/gpu/api_host: tests/gpu/api/host.c $(BUILD)/libperigee-host.so $(BUILD)/flags
-	@mkdir -p $(@D)
-	@$(CC) $(ALL_CFLAGS) -pthread -Ihost -o $@ $< -L$(BUILD) -lperigee-host -Wl,-rpath,'$$ORIGIN/../..'
+	@$(CC) $(ALL_CFLAGS) -pthread -Ihost -o $@ $< -L$(BUILD) -l$(API_LIBRARY_$*) -Wl,-rpath,'$$ORIGIN/../..'
 
 $(BUILD)/tests/bench_sim: $(wildcard tests/bench/sim/*.[ch]) $(CORE) $(BUILD)/flags
 	@mkdir -p $(@D)

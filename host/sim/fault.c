@@ -208,37 +208,30 @@ static const char *verb_of(const ptx_instr *instr, uint64_t address) {
   return op[0] == 'l' || waits ? "read" : "atomic";
 }
 
-static bool same_cause(const pg_fault *f, pg_fault_kind kind, const char *kernel, int a, int b) {
-  return f->kind == kind && strcmp(f->kernel, kernel) == 0 &&
-         ((f->ptx_line == a && f->other_ptx_line == b) ||
-          (f->ptx_line == b && f->other_ptx_line == a));
+static bool same_place(const pg_fault *f, const char *kernel, int a, int b) {
+  return strcmp(f->kernel, kernel) == 0 && ((f->ptx_line == a && f->other_ptx_line == b) ||
+                                            (f->ptx_line == b && f->other_ptx_line == a));
 }
 
 /* A read at an edge is nothing beside one of further elements by the same instruction. */
-static bool covers(const pg_fault *f, pg_fault_kind kind, const char *kernel, int line) {
-  return kind == PG_FAULT_EDGE_READ && same_cause(f, PG_FAULT_UNINITIALIZED, kernel, line, 0);
-}
-static bool is_covered(const pg_fault *f, pg_fault_kind kind, const char *kernel, int line) {
-  return kind == PG_FAULT_UNINITIALIZED && same_cause(f, PG_FAULT_EDGE_READ, kernel, line, 0);
+static bool beats(pg_fault_kind kind, pg_fault_kind other) {
+  return kind == PG_FAULT_UNINITIALIZED && other == PG_FAULT_EDGE_READ;
 }
 
 /* Where the finding goes; NULL when it is known (its index is in *known) or there is no room. What
  * is no verdict makes room for what is. */
 static pg_fault *claim(sim_launch *l, pg_fault_kind kind, int a, int b, int *known) {
   sim_findings *list = l->findings;
-  const char *kernel = l->func->source->name;
   *known = -1;
   for (int i = 0; i < list->count; i++) {
-    const pg_fault *f = &list->list[i];
-    if (!same_cause(f, kind, kernel, a, b) && !covers(f, kind, kernel, a)) continue;
-    list->list[i].times++;
+    pg_fault *f = &list->list[i];
+    bool is_known = f->kind == kind || beats(f->kind, kind);
+    if (!same_place(f, l->func->source->name, a, b) || (!is_known && !beats(kind, f->kind)))
+      continue;
     *known = i;
+    if (!is_known) return f;
+    f->times++;
     return NULL;
-  }
-  for (int i = 0; i < list->count; i++) {
-    if (!is_covered(&list->list[i], kind, kernel, a)) continue;
-    *known = i;
-    return &list->list[i];
   }
   if (list->count < PG_FINDING_MAX) {
     *known = list->count++;
@@ -257,7 +250,8 @@ static void add_times(sim_launch *l, const sim_told *t) {
   pthread_mutex_lock(&l->fault_lock);
   for (int i = 0; i < l->findings->count; i++) {
     pg_fault *f = &l->findings->list[i];
-    if (same_cause(f, t->kind, l->func->source->name, t->line, t->other_line)) f->times += t->times;
+    if (f->kind == t->kind && same_place(f, l->func->source->name, t->line, t->other_line))
+      f->times += t->times;
   }
   pthread_mutex_unlock(&l->fault_lock);
 }

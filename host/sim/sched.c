@@ -145,10 +145,7 @@ static void start_warp(sim_warp *w, uint32_t threads) {
 
 /* Shared memory starts as NaNs and -1, so that what a kernel reads before it writes shows; or, with
  * some seeds, as large or small numbers, which a largest or smallest would show. */
-static int garbage(uint64_t seed) {
-  static const uint8_t bytes[] = {0xff, 0x7e, 0xfe};
-  return bytes[seed % sizeof bytes];
-}
+static const uint8_t garbage[] = {0xff, 0x7e, 0xfe};
 
 static sim_block *start_block(sim_worker *worker, uint64_t index) {
   sim_launch *l = worker->launch;
@@ -168,7 +165,7 @@ static sim_block *start_block(sim_worker *worker, uint64_t index) {
   b->next_warp = 0;
   b->open = 0;
   memset(b->barriers, 0, sizeof b->barriers);
-  memset(b->shared, garbage(l->seed), l->shared_bytes);
+  memset(b->shared, garbage[l->seed % sizeof garbage], l->shared_bytes);
   for (uint32_t i = 0; i < b->warp_count; i++) {
     start_warp(&b->warps[i], b->threads);
     sim_fill_presets(&b->warps[i], &b->warps[i].root, false);

@@ -112,6 +112,10 @@ function case.like(one, seed)
       if buffer.role == "input" then inputs[buffer.name] = one.io[buffer.name] end
     end
     for name, input in pairs(one.task:call("renew", one.p, one.io, draw) or {}) do
+      if not inputs[name] then
+        core.error("invalid", ("task %s, renew: '%s' is no input"):format(one.task.name,
+          tostring(name)), "return inputs by name, those that differ", one.task.where)
+      end
       inputs[name] = input
     end
     return inputs

@@ -118,7 +118,8 @@ end
 local function without_runner(arms)
   local count = 0
   for _, arm in ipairs(arms) do
-    local needs = not experts.is(arm.impl) and (not arm.runner or arm.runner.dead)
+    local one = arm.impl or arm.declared
+    local needs = not experts.is(one) and (not arm.runner or arm.runner.dead)
     if needs then count = count + 1 end
   end
   return count
@@ -460,7 +461,6 @@ function Session:run(task, how, on_record, on_missing)
       ("check one of your own: perigee check %s FILE.cu"):format(task.name), task.where)
   end
   validate.prepare(task)
-  for _, arm in ipairs(arms) do arm.impl = arm.declared end
   self.pool:fill(without_runner(arms))
   local number = 0
   for _, cell in ipairs(cells) do

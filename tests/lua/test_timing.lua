@@ -392,6 +392,14 @@ function TestTiming:test_inputs_of_the_same_sizes()
   end
 end
 
+function TestTiming:test_what_is_renewed_is_an_input()
+  local mistaken = task { renew = function() return { z = pg.array("i32", 4) } end }
+  local one = require("perigee.case").make(mistaken, mistaken:resolve { purpose = "sim" }, 5)
+  local ok, e = pcall(versions.add, one, function(number) return number end)
+  lu.assertFalse(ok)
+  lu.assertStrContains(e.message, "renew: 'z' is no input")
+end
+
 -- Inputs that are published have none of another seed, but the task may say what is like them.
 function TestTiming:test_unseen_inputs_of_other_parameters()
   local case = require "perigee.case"
