@@ -92,6 +92,20 @@ function TestPage.test_figures_beside_published_ones()
   lu.assertNotStrContains(text, "r-2.0")
 end
 
+-- The sentences: nothing is said of which there is no figure.
+function TestPage.test_how_strong_the_opponent_is()
+  local function arm(cell, us) return row("allocate", cell, "cuda-no-wait", us) end
+  local data = { suite = suite_of(), causes = page.indexed({}, "stage", "cell", "cause"),
+    figures = { ["base cuda allocate"] = 20, ["r-2.0 cuda allocate"] = 40,
+      ["pts-20k cuda allocate"] = 10 },
+    published = suite_of(arm("base", 17), arm("r-2.0", 32), arm("pts-20k", 15)) }
+  lu.assertEquals(page.figures(data).opponent, "0.80 to 0.85")
+  data.published = nil
+  lu.assertNil(page.figures(data).opponent)
+  local old = "<!-- data: short -->\nold\n<!-- end -->"
+  lu.assertEquals(page.fill(old, data), old)
+end
+
 function TestPage.test_levers_and_hash_tables()
   lu.assertEquals(levers.word { RUN = 2, BLOCK = 128, AHEAD = 0, PER_SM = 6 },
     "AHEAD=0:BLOCK=128:BRICK=1:FLOATS=8:PAIR=1:PER_SM=6:ROWS=1:RUN=2")

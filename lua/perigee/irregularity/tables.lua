@@ -105,7 +105,8 @@ end
 -- Fewer points than the goals are for.
 local SMALL = { ["pts-20k"] = true, ["pts-80k"] = true }
 
-local function is_large(cell)
+--- Whether a cell has 320,000 points, or more.
+function tables.is_large(cell)
   return not SMALL[cell] and not cell:match "building" and not cell:match "lidar"
     and not cell:match "radar"
 end
@@ -117,7 +118,7 @@ local GOALS = { rust = 1.03, triton = 1.15 }
 function tables.ratios_of(data, stage, arm)
   local list, worst, against, lost = {}, nil, nil, 0
   for _, row in ipairs(data.rows) do
-    if row.stage == stage and row.arm == arm and is_large(row.cell) then
+    if row.stage == stage and row.arm == arm and tables.is_large(row.cell) then
       if row.verdict ~= "passed" then lost = lost + 1 end
       against = row.compared_with or against
       if row.ratio then list[#list + 1] = row.ratio end
@@ -133,7 +134,7 @@ end
 local function above(data, stage, arm, goal)
   local list = {}
   for _, row in ipairs(data.rows) do
-    local over = row.stage == stage and row.arm == arm and is_large(row.cell) and row.ratio
+    local over = row.stage == stage and row.arm == arm and tables.is_large(row.cell) and row.ratio
       and row.ratio > goal + 0.005
     if over then list[#list + 1] = row end
   end
