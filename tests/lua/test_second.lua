@@ -127,4 +127,29 @@ function TestBlame:test_scratch_larger_than_the_device_is_the_candidates_fault()
   lu.assertEquals(blamed(200, 10, 100, "timeout"), "timeout")
 end
 
+-- What a launch on the simulator finds when each of 32 threads reads this word of 64 in shared
+-- memory, of which 32 were written.
+local function found(index)
+  local dev <close> = pg.device "sim:check"
+  local y, kinds = dev:upload(core.array("i32", 32)), {}
+  local mod = dev:compile { name = "edge.cu", source = [[
+    extern "C" __global__ void edge(int* y) {
+      __shared__ int s[64];
+      s[threadIdx.x] = 1;
+      __syncthreads();
+      y[threadIdx.x] = s[]] .. index .. [[];
+    }]] }
+  pcall(function() mod:kernel("edge"):launch { grid = 1, block = 32, args = { y } } end)
+  for i, finding in ipairs(dev:findings()) do kinds[i] = finding.kind end
+  return table.concat(kinds, ", ")
+end
+
+-- The element behind the last that was written is read ahead; with further ones, in whichever
+-- order, it is one of those.
+function TestSecond:test_a_read_at_an_edge_is_nothing_beside_one_of_further_elements()
+  lu.assertEquals(found "threadIdx.x + 1", "edge_read")
+  lu.assertEquals(found "threadIdx.x + 32", "uninitialized_read")
+  lu.assertEquals(found "63 - threadIdx.x", "uninitialized_read")
+end
+
 os.exit(lu.LuaUnit.run())
