@@ -632,22 +632,43 @@ function TestTiming:test_an_unknown_method_is_an_error_of_the_task()
   lu.assertStrContains(e.message, "unknown timing method 'warm'")
 end
 
-function TestTiming:test_throttled_samples_are_dropped_and_counted()
-  local arm = {
-    impl = { name = "a" }, batch = 1, method = "cold", steps = {}, case = {}, ptx = "",
-    runner = {
-      load = function() return {} end, read = function() return {} end,
-      time = function(_, how)
-        local us = {}
-        for i = 1, #how.sets do us[i] = 10 + i % 3 end
-        return { us = us, differ = {}, health = { throttle_reasons = 0x40 } }
-      end,
-    },
+-- An arm whose samples take about 10 us, and how often its module was loaded.
+local function stand_in(ptx, throttle)
+  local arm = { impl = { name = "a" }, batch = 1, method = "cold", steps = {}, case = {}, ptx = ptx,
+    loaded = 0 }
+  arm.runner = {
+    read = function() return {} end,
+    load = function()
+      arm.loaded = arm.loaded + 1
+      return {}
+    end,
+    time = function(_, how)
+      local us = {}
+      for i = 1, #how.sets do us[i] = 10 + i % 3 end
+      return { us = us, differ = {}, health = { throttle_reasons = throttle } }
+    end,
   }
+  return arm
+end
+
+local function timed_for(arm)
   timing.run({ arm }, { budget = 0.01, progress = function() end })
+  return arm
+end
+
+function TestTiming:test_throttled_samples_are_dropped_and_counted()
+  local arm = timed_for(stand_in("", 0x40))
   lu.assertEquals(arm.failure.verdict, "environment")
   lu.assertStrContains(arm.failure.reason, "no sample was accepted")
   lu.assertTrue(arm.discarded > 0)
+end
+
+function TestTiming:test_a_module_with_variables_is_loaded_again_before_and_within_timing()
+  local one = ".global .u32 a;\nst.global.u32 [a], %r1;"
+  lu.assertEquals(timed_for(stand_in(one, 0)).loaded, 2)
+  local none = timed_for(stand_in("", 0))
+  lu.assertEquals(none.loaded, 0)
+  lu.assertAlmostEquals(none.time.median_us, 11, 1)
 end
 
 -- A variable matters when something names it: constants of C++ that nobody names do not, nor do
