@@ -85,14 +85,11 @@ static const char missing_header[] =
     "install "
     "nvidia-cuda-runtime nvidia-cuda-cccl` beside NVRTC's wheel";
 
+/* As NVRTC counts: some have no line. "3 errors detected in the compilation of ..." */
 static int count_errors(const char *log) {
-  int count = 0, length, number;
-  const char *text;
-  while ((log = find_error(log, &length, &number, &text)) != NULL) {
-    count++;
-    log = text;
-  }
-  return count;
+  const char *said = strstr(log, " errors detected in the compilation"), *at = said;
+  while (at && at > log && isdigit((unsigned char)at[-1])) at--;
+  return at ? atoi(at) : 1;
 }
 
 static pg_code explain(const char *log, const char *name, pg_error *error) {

@@ -99,14 +99,17 @@ function explain.failure(rec, indent, all)
       said = nil -- each of the others has a heading of its own
     end
   end
+  local hint = rec.hint ~= "" and rec.hint or nil
   if rec.compile_log and rec.compile_log:find("%S") and rec.verdict == "compile_error" then
+    if hint then add(lines, hint, indent, all) end -- of the first line, before all the others
+    hint = nil
     add(lines, rec.compile_log, indent, all)
   end
   if rec.failed_at then lines[#lines + 1] = indent .. "case: " .. rec.failed_at end
   local cases = cases_line(rec.failed_cases)
   if cases then lines[#lines + 1] = indent .. cases end
   if rec.dumped then lines[#lines + 1] = indent .. "files: " .. rec.dumped end
-  if rec.hint and rec.hint ~= "" then add(lines, rec.hint, indent, all) end
+  if hint then add(lines, hint, indent, all) end
   return lines
 end
 

@@ -127,6 +127,12 @@ function report.print(result, options)
     result.session), "",
     sample_lines(result.list), "", round_lines(result) }
   base_lines(lines, result)
+  for _, row in ipairs(result.list) do
+    if row.unit == "warp_instructions" then
+      lines[#lines + 1] = "  costs: warp instructions, counted on the simulator, no time of a GPU"
+      break
+    end
+  end
   local pass = {}
   for i, at in ipairs(result.pass_at) do pass[i] = ("%d: %s"):format(at.k, share(at.share)) end
   lines[#lines + 1] = "  pass@k  " .. table.concat(pass, "  ")

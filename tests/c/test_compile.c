@@ -187,6 +187,19 @@ static void an_error_has_its_file_and_line(void **state) {
   contains(log, "expected an expression"); /* the second error is in the log */
 }
 
+static void errors_without_a_line_are_counted(void **state) {
+  (void)state;
+  need_nvrtc();
+  pg_error error;
+  char log[4096], expected[64];
+  compile_error((pg_compile_request){.source = "hello\n", .name = "a.cu"}, &error, log, sizeof log);
+  contains(log, "At end of source: error: ");
+  int count = 0;
+  for (const char *at = log; (at = strstr(at, "error: ")) != NULL; at++) count++;
+  snprintf(expected, sizeof expected, "the first of %d errors", count);
+  assert_string_equal(error.hint, expected);
+}
+
 static void an_error_in_a_header_names_the_header(void **state) {
   (void)state;
   need_nvrtc();
@@ -738,6 +751,7 @@ int main(void) {
       cmocka_unit_test(instantiates_templates_by_expression),
       cmocka_unit_test(finds_the_toolkits_headers),
       cmocka_unit_test(an_error_has_its_file_and_line),
+      cmocka_unit_test(errors_without_a_line_are_counted),
       cmocka_unit_test(an_error_in_a_header_names_the_header),
       cmocka_unit_test(a_missing_header_says_where_headers_are_searched),
       cmocka_unit_test(bad_options_are_compile_errors),

@@ -67,7 +67,7 @@ function TestParameters:test_refusals_have_hints()
       "the kernel's whole source" },
     { { task = task, source = "" }, "arguments.source: must not be empty", "whole source" },
     { { task = task, source = RIGHT, language = "c" }, "expected one of cuda, rust, triton, ptx",
-      "of source" },
+      "what source is written in" },
     { { task = task, attempt = 0 }, "arguments.attempt: 0 lies outside", "earlier attempt" },
     { { task = task, source = RIGHT, name = "naive" }, "'naive' is an implementation",
       "call the candidate something else" },

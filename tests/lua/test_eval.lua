@@ -244,8 +244,8 @@ end
 local function run_with(how, mode, ...)
   number = number + 1
   local calls = ("%s/agents/calls.%s"):format(folder, how.calls or number)
-  local words = { how.before or "", BINARY, "eval", "--device", "sim:check", "--json", "--db",
-    how.db or DB, "--tasks", "vector/saxpy", "--writes", folder .. "/agents", "--agent",
+  local words = { how.before or "", BINARY, "eval --device sim:check", how.table and "" or "--json",
+    "--db", how.db or DB, "--tasks vector/saxpy --writes", folder .. "/agents", "--agent",
     ("'%s'"):format(command(mode, calls, table.unpack(how.given or {}))), ... }
   local pipe = io.popen(table.concat(words, " ") .. " 2>&1")
   local text = pipe:read "a"
@@ -285,6 +285,10 @@ function TestRuns:test_refine_improves_by_what_it_is_told()
   local again, _, more = run_with(how, "improves", words)
   lu.assertEquals(more, 3) -- nobody was asked again
   lu.assertEquals({ again.rounds, again.list[1].record }, { result.rounds, row.record })
+  how.table = true
+  local _, said = run_with(how, "improves", words)
+  lu.assertStrMatches(said, (".*vector/saxpy +1 +2 +passed +1%.00x +" .. row.record .. "\n.*"))
+  lu.assertStrContains(said, "warp instructions, counted on the simulator, no time of a GPU")
   local from <close> = store.open(DB)
   local about = from:about("improves vector/saxpy #1")
   lu.assertEquals({ about.ended, about.rounds[1].verdict, about.rounds[2].verdict },

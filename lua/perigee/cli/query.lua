@@ -4,6 +4,7 @@
 local core = require "perigee.core"
 local columns = require "perigee.columns"
 local common = require "perigee.cli.common"
+local files = require "perigee.files"
 local knobs = require "perigee.knobs"
 local reports = require "perigee.cli.reports"
 local params = require "perigee.params"
@@ -86,7 +87,8 @@ end
 
 local function import(path, options)
   local opened <close> = store.open(path)
-  local name = options.session or "import-" .. core.utc():gsub("%D", "")
+  local name = options.session -- a file's own, so that it adds nothing when it comes again
+    or "import-" .. core.sha256(files.read(options.import)):sub(1, 12)
   local added, known = opened:import(options.import, name)
   common.out(("%d records into session %s%s"):format(added, name,
     known > 0 and (", %d were there already"):format(known) or ""))

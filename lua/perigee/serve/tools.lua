@@ -60,7 +60,7 @@ local function candidate(more)
     task = TASK,
     source = text("the kernel's whole source; its entry point has the name and the parameters of "
       .. "the contract", { minLength = 1, maxLength = tools.SOURCE_MOST }),
-    language = text("of source", { enum = list("cuda", "rust", "triton", "ptx"),
+    language = text("what source is written in", { enum = list("cuda", "rust", "triton", "ptx"),
       default = "cuda" }),
     files = { type = "object", maxProperties = tools.FILES_MOST, additionalProperties = {
       type = "string", maxLength = tools.SOURCE_MOST },
