@@ -46,6 +46,8 @@ function Session:prepare_ahead()
   self:renew()
   self.seed_used = false -- nobody has seen it
   self:prepare_cases(last.task, last.set)
+  local timed_s = (1 + #last.task.also) * (last.timed_s or math.huge)
+  if timed_s <= AHEAD_S then self:prepare_timed(last.task, last.set, last.untimed) end
 end
 
 -- The case for a purpose and seed, kept while the candidate is judged.
@@ -92,8 +94,13 @@ function Session:also_list(task, set)
   return list
 end
 
-function Session:timed_case(task, set)
-  return self:case(task, { purpose = self.purpose, set = set }, SEED_TIMED)
+--- The case that is timed, complete; `untimed`: for a verdict, which one version serves.
+function Session:timed_case(task, set, untimed)
+  local started = core.now()
+  local one = self:case(task, { purpose = self.purpose, set = set }, SEED_TIMED)
+  if untimed then one:expected() elseif not one.versions then self:complete(one) end
+  if self.last then self.last.timed_s, self.last.untimed = core.now() - started, untimed end
+  return one
 end
 
 -- Families that a task did not ask for may be none of its own: a matrix that must be definite,
@@ -125,7 +132,7 @@ function Session:is_own(task, entry, set)
   return not failure or not is_wrong(failure)
 end
 
--- Inputs and expected values of all cases, made while the driver and the compiler are busy.
+-- Inputs and expected values of the check sizes, made while the driver and the compiler are busy.
 function Session:prepare_cases(task, set)
   self.progress("making inputs and expected values")
   local started = core.now()
@@ -134,10 +141,16 @@ function Session:prepare_cases(task, set)
       self:check_case(task, one, set):expected()
     end
   end
+  local key, before = core.json_encode { task.name, set or {} }, self.last or {}
+  self.last = { key = key, task = task, set = set, seconds = core.now() - started,
+    timed_s = before.key == key and before.timed_s or nil, untimed = before.untimed }
+end
+
+-- Those of the timed size: they may take seconds, which is too much for a candidate that fails at a
+-- small one.
+function Session:prepare_timed(task, set, untimed)
   for _, one in ipairs(self:also_list(task, set)) do one:expected() end
-  local timed = self:timed_case(task, set)
-  if not timed.versions then self:complete(timed) end
-  self.last = { task = task, set = set, seconds = core.now() - started }
+  self:timed_case(task, set, untimed)
 end
 
 -- What a failing case leaves that later cases overwrite.
@@ -237,7 +250,7 @@ end
 
 -- The size that is timed, with inputs that no earlier case had.
 function Session:check_timed(arm, task, set, untimed)
-  arm.case = self:timed_case(task, set)
+  arm.case = self:timed_case(task, set, untimed)
   local where = at(arm.case, "the timed size", self.purpose)
   self.progress("checking " .. where)
   arm.failure = self:verify(arm, self:sets_for(arm.case, { arm }))
@@ -250,7 +263,7 @@ end
 -- @tparam table candidate what impl.candidate returned
 -- @tparam table how {set = {name = value, list or text}}: a list stands for the sizes that are
 --   checked, of which the last is timed; knobs = {name = value or text}; untimed = true for the
---   verdict alone
+--   verdict alone; small = true: who calls judges the timed size, with the session's timed_case
 -- @treturn table,table the record, and what is too long to print, see record.of
 function Session:check(task, candidate, how)
   self.pool:fill(1) -- the first thing of all: it opens the driver meanwhile
@@ -260,7 +273,10 @@ function Session:check(task, candidate, how)
   arm.p = task:resolve { purpose = self.purpose, set = how.set }
   arm.impl = impl.choose(candidate, how.knobs, true)
   if candidate.is_data and not candidate.broken then impl.check_knobs(arm.impl, task, arm.p) end
-  self:build({ arm }, function() self:prepare_cases(task, how.set) end)
+  self:build({ arm }, function()
+    self:prepare_cases(task, how.set)
+    if not self.info and not how.small then self:prepare_timed(task, how.set, how.untimed) end
+  end)
   arm.case = self:check_case(task, { index = 1, number = 1 }, how.set)
   if not arm.failure then self:check_cases(arm, task, how.set) end
   if not arm.failure and not self.sim then
@@ -269,7 +285,9 @@ function Session:check(task, candidate, how)
     second.locate(self, arm, task, how.set)
   end
   if not arm.failure then self:check_also(arm, task, how.set) end
-  if not arm.failure then self:check_timed(arm, task, how.set, how.untimed) end
+  if not arm.failure and not how.small then
+    self:check_timed(arm, task, how.set, how.untimed)
+  end
   if arm.runner then self.pool:release(arm.runner) end
   return record.of(arm, self)
 end

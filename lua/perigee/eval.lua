@@ -109,6 +109,7 @@ end
 
 local function one_round(what, state, round, request, progress)
   progress(("%s #%d, round %d of %d"):format(what.task, what.sample, round, what.rounds))
+  candidates.expect(request)
   local left = what.seconds and what.seconds - state.seconds or eval.PATIENCE[what.setting]
   local reply, problem = ask(what, state, question(what, state, round, request),
     reach(request, left))

@@ -74,11 +74,15 @@ function Session:settle()
   if self.other then self.other:settle() end
 end
 
---- Start the processes that the next `count` candidates need, and make inputs for the next. Nothing
--- may be being timed.
-function Session:stand_by(count)
+--- Start the processes that the next `count` candidates need. Nothing may be being timed.
+function Session:start(count)
   self.pool:fill(count)
   self.builds:prepare()
+end
+
+--- The same, and make inputs for the next, of the task and sizes of the last.
+function Session:stand_by(count)
+  self:start(count)
   self:prepare_ahead()
 end
 
@@ -399,13 +403,14 @@ local function all_own(arms)
   return true
 end
 
--- One point: the same inputs for every arm; all are right or wrong before any is timed.
-function Session:run_point(task, arms, p, number, alike)
+-- One point: the same inputs for every arm, made by `make`; all are right or wrong before any is
+-- timed.
+function Session:run_point(task, arms, make, alike)
   local title = arms[1].cell and arms[1].cell.name or task.name
   local one
   self:build(arms, function()
     self.progress(title .. ": making inputs and expected values")
-    one = self:complete(case.make(task, p, self:seed_of(number)), all_own(arms))
+    one = make()
   end)
   local sets = self:sets_for(one, arms)
   for _, version in ipairs(alike and versions.of(one) or {}) do version.accepted = {} end
@@ -473,7 +478,11 @@ function Session:run(task, how, on_record, on_missing)
         reset(arm, p, cell or nil)
         arm.impl = impl.choose(arm.declared, how.knobs, true)
       end
-      if #chosen > 0 then self:run_point(task, chosen, p, number, how.alike) end
+      if #chosen > 0 then
+        self:run_point(task, chosen, function()
+          return self:complete(case.make(task, p, self:seed_of(number)), all_own(chosen))
+        end, how.alike)
+      end
       for pass = 1, how.passes or 1 do
         if pass > 1 and how.wants and not how.wants(cell, pass) then break end
         if pass > 1 then self:time(chosen) end

@@ -20,9 +20,12 @@ local function arm_of(session, task, one, how)
   return arm
 end
 
+-- A process that calls a library, which takes long to load, serves the next call, too.
 local function release(session, arms)
   for _, arm in ipairs(arms) do
-    if arm.runner then session.pool:release(arm.runner) end
+    local give_back = arm.runner and arm.runner.trusted and session.pool.keep
+      or session.pool.release
+    if arm.runner then give_back(session.pool, arm.runner) end
   end
 end
 
@@ -35,7 +38,6 @@ end
 --   judged, so it is none to keep
 function trial.compile(session, task, candidate, how)
   session.pool:fill(1)
-  session:renew()
   local arm = arm_of(session, task, candidate, how)
   session:build({ arm })
   -- the first size may be one at which nothing is launched
@@ -46,20 +48,21 @@ function trial.compile(session, task, candidate, how)
   return (record.of(arm, session))
 end
 
---- Run implementations and candidates on the same new inputs, at the size that is timed; where the
+--- Run implementations and candidates on the same inputs, at the size that is timed; where the
 -- device has a clock they are timed interleaved, the first being what others are compared with.
 -- @tparam table session
 -- @tparam table task
 -- @tparam table list what impl.candidate or impl.resolve returned, each
--- @tparam table how {set, knobs}
+-- @tparam table how {set, knobs, checked = the session that has just checked a candidate of the
+--   list at small sizes: inputs of the timed size are still new there}
 -- @treturn table list of {rec, extra, ptx}, one for each, see record.of
 function trial.beside(session, task, list, how)
-  session:renew()
+  if how.checked ~= session then session:renew() end
   validate.prepare(task)
   local arms, results = {}, {}
   for i, one in ipairs(list) do arms[i] = arm_of(session, task, one, how) end
   session.pool:fill(#arms)
-  session:run_point(task, arms, arms[1].p, 1)
+  session:run_point(task, arms, function() return session:timed_case(task, how.set) end)
   for i, arm in ipairs(arms) do
     local rec, extra = record.of(arm, session)
     results[i] = { rec = rec, extra = extra, ptx = arm.built and arm.built.ptx }

@@ -7,6 +7,7 @@ local pg = require "perigee"
 local impl = require "perigee.impl"
 local judge = require "perigee.judge"
 local seeds = require "perigee.seeds"
+local trial = require "perigee.trial"
 local twice = require "twice"
 
 local RIGHT = [[
@@ -88,6 +89,43 @@ function TestChecking:test_inputs_of_the_next_candidate_are_made_ahead()
   lu.assertNotEquals(second.seed, first.seed)
   local third = records(session, one, 1)[1]
   lu.assertTrue(drawn > made and third.seed ~= second.seed)
+end
+
+-- A task that counts how often inputs of each size were drawn, and the size that is timed.
+local function counted()
+  local drawn, timed = {}, 400
+  local function inputs(p, rng)
+    drawn[p.n] = (drawn[p.n] or 0) + 1
+    return { x = rng:array("f32", p.n) }
+  end
+  return task { params = { n = { default = 512, check = { 5, 300 }, sim = timed } },
+    inputs = inputs }, drawn, timed
+end
+
+function TestChecking:test_who_fails_at_a_small_size_costs_no_inputs_of_the_timed_one()
+  local one, drawn, timed = counted()
+  local session <close> = judge.session { device = "sim:check" }
+  records(session, one, 1)
+  local before, small = drawn[timed], drawn[300]
+  local wrong, path = candidate((RIGHT:gsub("2.f", "3.f")))
+  lu.assertEquals(session:check(one, wrong, {}).verdict, "wrong_result")
+  os.remove(path)
+  lu.assertEquals(drawn[timed], before)
+  lu.assertTrue(drawn[300] > small)
+end
+
+-- What is compared with others is judged once at the size that is timed, on inputs of one seed.
+function TestChecking:test_beside_others_a_checked_candidate_meets_new_inputs_of_the_timed_size()
+  local one, drawn, timed = counted()
+  local session <close> = judge.session { device = "sim:check" }
+  local given, path = candidate(RIGHT)
+  for number = 1, 2 do
+    local rec = session:check(one, given, { small = true })
+    lu.assertEquals({ rec.verdict, drawn[timed] }, { "passed", number > 1 and number - 1 or nil })
+    local own = trial.beside(session, one, { given }, { checked = session })[1].rec
+    lu.assertEquals({ own.verdict, own.seed, drawn[timed] }, { "passed", rec.seed, number })
+  end
+  os.remove(path)
 end
 
 function TestChecking:test_a_seed_that_was_given_is_kept_and_told()

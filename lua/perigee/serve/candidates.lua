@@ -135,11 +135,19 @@ local function counting(spec)
   return spec:match "^sim" and "sim:profile" or spec
 end
 
---- After a call, while nothing is timed: processes that the next candidate needs.
+local SPARES = 3 -- processes of a GPU: to check a candidate, and to time it beside another
+
+--- After a call, while nothing is timed: what the next candidate needs.
 function tools.stand_by()
   for _, self in pairs(kept) do
-    if not self.judge.sim then self.judge:stand_by(1) end
+    if not self.judge.sim then self.judge:stand_by(SPARES) end
   end
+end
+
+--- Before a call that is sure to come: the processes that it needs.
+function tools.expect(request)
+  local session = session_on(spec_of(request), request, function() end, CHECK_S)
+  if not session.sim then session:start(SPARES) end
 end
 
 -- ---- one at a time on a GPU ----
@@ -256,12 +264,13 @@ end
 
 local function check(task, one, how, request, progress)
   local session = session_on(spec_of(request), request, progress, CHECK_S)
-  local rec, extra = session:check(task, one, { set = how.set, knobs = how.knobs, untimed = true })
-  return { rec = rec, extra = extra }
+  local rec, extra = session:check(task, one, how)
+  return { rec = rec, extra = extra }, session
 end
 
 function tools.check(given, request, progress)
   local task, one, how = read(given, request)
+  how.untimed = true
   local result = check(task, one, how, request, progress)
   local answer, lines = answer_for(result, "check", request)
   return finish(answer, lines, given, result.rec, request)
@@ -409,7 +418,11 @@ end
 -- Check, then measure beside the others.
 local function measured(given, request, progress, tool, seconds)
   local task, one, how = read(given, request)
-  local own, others, lost = check(task, one, how, request, progress), {}, {}
+  local others, lost = {}, {}
+  how.small = spec_of(request) == counting(spec_of(request))
+  how.untimed = not how.small
+  local own, checked = check(task, one, how, request, progress)
+  how.checked = checked
   if own.rec.verdict == "passed" then
     local session = session_on(counting(spec_of(request)), request, progress, seconds)
     local list

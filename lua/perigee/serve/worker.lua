@@ -94,7 +94,9 @@ function worker.main()
       if not deliver(server, do_call(request, throttled(server))) then return 0 end
       collectgarbage()
       local candidates = package.loaded["perigee.serve.candidates"]
-      if candidates and #lines == 1 then pcall(candidates.stand_by) end
+      if candidates and #lines == 1 and request.method ~= "eval/sample" then
+        pcall(candidates.stand_by) -- an evaluation says itself what is next
+      end
     end
     if ended then return 0 end
   end
