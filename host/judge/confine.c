@@ -12,6 +12,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "attend.h"
 #include "seccomp.h"
 
 /* Patterns of glob(7), ended by NULL. What the C library, threads and the look at free memory
@@ -166,7 +167,7 @@ bool pg_confine_program(pg_landlock *prepared, char names[PG_SANDBOX_MAX]) {
   return enforce(prepared, PG_SECCOMP_PROGRAMS, names);
 }
 
-enum { LISTED_MOST = 128 };
+enum { LISTED_MOST = 2 * PG_ATTEND_MOST };
 
 bool pg_confine_agent(const char *const *writes, const char *const *kept,
                       const char *const *hidden) {
