@@ -1,12 +1,5 @@
-// The lower triangle of a row-major matrix, with 0 above the diagonal.
-extern "C" __global__ void lower_triangle(const float* __restrict__ a, float* __restrict__ l,
-                                          int n) {
-  int j = blockIdx.x * blockDim.x + threadIdx.x;
-  int i = blockIdx.y * blockDim.y + threadIdx.y;
-  if (i < n && j < n) l[(long long)i * n + j] = j <= i ? a[(long long)i * n + j] : 0.0f;
-}
-
-// The same of a transposed: its columns become rows. Blocks of 32 x 8 threads, 32 x 32 elements.
+// The lower triangle of a matrix that is stored by columns, by rows and with 0 above the diagonal.
+// Blocks of 32 x 8 threads, 32 x 32 elements.
 extern "C" __global__ void lower_of_transposed(const float* __restrict__ a, float* __restrict__ l,
                                                int n) {
   __shared__ float tile[32][33];

@@ -1,6 +1,7 @@
 --- norm/softmax by cuDNN.
 return function(run)
   local dnn = require("perigee.lib.cudnn").handle(run.stream)
-  local softmax = dnn:softmax(run.params.rows, run.params.columns)
-  return function(io) softmax(io.x, io.y) end, { library = "cuDNN", version = dnn.version }
+  local softmax, which = dnn:softmax(run.params.rows, run.params.columns, run.sets[1])
+  return function(io) softmax(io.x, io.y) end,
+    { library = "cuDNN", version = dnn.version, note = which }
 end

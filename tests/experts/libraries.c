@@ -265,60 +265,24 @@ int cusolverGetVersion(int *version) {
 int cusolverDnSpotrf_bufferSize(object *handle, int uplo, int n, address a, int lda, int *count);
 int cusolverDnSpotrf_bufferSize(object *handle, int uplo, int n, address a, int lda, int *count) {
   *count = 1;
-  return handle && (uplo == 0 || uplo == 1) && !a && lda >= n ? 0 : INVALID;
+  return handle && uplo == 0 && !a && lda >= n ? 0 : INVALID;
 }
 
-/* a = u^T u of the upper triangle, l l^T of the lower one; the other is neither read nor written.
- * Of four ways one works, by the size, so that a test has all of them. */
-static int factor(address a, int64_t n, int64_t lda, int upper, int wide) {
-  if (n % 4 != 2 * wide + upper) return INVALID;
-  int64_t down = upper ? 1 : lda, right = upper ? lda : 1;
-  float *u = fetch(a, 4 * (size_t)lda * (size_t)n);
-  for (int64_t j = 0; j < n; j++)
-    for (int64_t i = 0; i <= j; i++) {
-      double sum = u[i * down + j * right];
-      for (int64_t k = 0; k < i; k++)
-        sum -= (double)u[k * down + i * right] * u[k * down + j * right];
-      u[i * down + j * right] = (float)(i == j ? sqrt(sum) : sum / u[i * down + i * right]);
-    }
-  store(a, u, 4 * (size_t)lda * (size_t)n);
-  return 0;
-}
-
+/* a = l l^T of the lower triangle; the other one is neither read nor written. */
 int cusolverDnSpotrf(object *handle, int uplo, int n, address a, int lda, address room, int count,
                      address info);
 int cusolverDnSpotrf(object *handle, int uplo, int n, address a, int lda, address room, int count,
                      address info) {
-  if (!handle || lda < n || !room || !info || count != 1) return INVALID;
-  return factor(a, n, lda, uplo, 0);
-}
-
-MAKES(cusolverDnCreateParams, cusolverDnDestroyParams)
-
-int cusolverDnXpotrf_bufferSize(object *handle, object *params, int uplo, int64_t n, int type,
-                                address a, int64_t lda, int compute, size_t *bytes,
-                                size_t *host_bytes);
-int cusolverDnXpotrf_bufferSize(object *handle, object *params, int uplo, int64_t n, int type,
-                                address a, int64_t lda, int compute, size_t *bytes,
-                                size_t *host_bytes) {
-  *bytes = 8;
-  *host_bytes = 3;
-  return handle && params && (uplo == 0 || uplo == 1) && !type && !compute && !a && lda >= n
-             ? 0
-             : INVALID;
-}
-
-int cusolverDnXpotrf(object *handle, object *params, int uplo, int64_t n, int type, address a,
-                     int64_t lda, int compute, address room, size_t bytes, char *host_room,
-                     size_t host_bytes, address info);
-int cusolverDnXpotrf(object *handle, object *params, int uplo, int64_t n, int type, address a,
-                     int64_t lda, int compute, address room, size_t bytes, char *host_room,
-                     size_t host_bytes, address info) {
-  if (!handle || !params || type || compute || lda < n || !room || bytes != 8 || host_bytes != 3 ||
-      !info)
-    return INVALID;
-  memset(host_room, 1, host_bytes);
-  return factor(a, n, lda, uplo, 1);
+  if (!handle || uplo != 0 || lda < n || !room || !info || count != 1) return INVALID;
+  float *l = fetch(a, 4 * (size_t)lda * (size_t)n);
+  for (int j = 0; j < n; j++)
+    for (int i = j; i < n; i++) {
+      double sum = l[i + j * lda];
+      for (int k = 0; k < j; k++) sum -= (double)l[i + k * lda] * l[j + k * lda];
+      l[i + j * lda] = (float)(i == j ? sqrt(sum) : sum / l[j + j * lda]);
+    }
+  store(a, l, 4 * (size_t)lda * (size_t)n);
+  return 0;
 }
 
 int cusolverDnSgetrf_bufferSize(object *handle, int m, int n, address a, int lda, int *count);
@@ -359,24 +323,24 @@ int cusolverDnSgetrf(object *handle, int m, int n, address a, int lda, address r
   return 0;
 }
 
-/* a^T x = b: u^T, l^T, then the interchanges backwards. */
+/* a x = b: the interchanges, l, then u backwards. */
 int cusolverDnSgetrs(object *handle, int transposed, int n, int nrhs, address a, int lda,
                      address pivots, address b, int ldb, address info);
 int cusolverDnSgetrs(object *handle, int transposed, int n, int nrhs, address a, int lda,
                      address pivots, address b, int ldb, address info) {
-  if (!handle || transposed != 1 || ldb < n || !info) return INVALID;
+  if (!handle || transposed || ldb < n || !info) return INVALID;
   float *f = fetch(a, 4 * (size_t)lda * (size_t)n), *x = fetch(b, 4 * (size_t)ldb * (size_t)nrhs);
   int *chosen = fetch(pivots, 4 * (size_t)n);
+  for (int i = 0; i < n; i++) swap_rows(x, nrhs, ldb, i, chosen[i] - 1);
   for (int j = 0; j < nrhs; j++) {
     float *v = x + j * ldb;
-    for (int i = 0; i < n; i++) {
-      for (int k = 0; k < i; k++) v[i] -= f[k + i * lda] * v[k];
+    for (int i = 0; i < n; i++)
+      for (int k = 0; k < i; k++) v[i] -= f[i + k * lda] * v[k];
+    for (int i = n - 1; i >= 0; i--) {
+      for (int k = i + 1; k < n; k++) v[i] -= f[i + k * lda] * v[k];
       v[i] /= f[i + i * lda];
     }
-    for (int i = n - 1; i >= 0; i--)
-      for (int k = i + 1; k < n; k++) v[i] -= f[k + i * lda] * v[k];
   }
-  for (int i = n - 1; i >= 0; i--) swap_rows(x, nrhs, ldb, i, chosen[i] - 1);
   free(f);
   free(chosen);
   store(b, x, 4 * (size_t)ldb * (size_t)nrhs);

@@ -22,10 +22,7 @@ done <<END
 matmul/f32 cuBLAS --set m=13 --set n=7 --set k=5
 matmul/f16 cuBLASLt --set m=13 --set n=7 --set k=5
 fft/c2c cuFFT --set log2n=5 --set batch=3
-linalg/cholesky cuSOLVER --set n=20
-linalg/cholesky cuSOLVER --set n=21
-linalg/cholesky cuSOLVER --set n=34
-linalg/cholesky cuSOLVER --set n=35
+linalg/cholesky cuSOLVER --set n=45
 linalg/solve cuSOLVER --set n=20 --set m=3
 sparse/spmv cuSPARSE --cell power --set rows=100
 conv/conv2d cuDNN --set images=2 --set inputs=3 --set outputs=4 --set height=5 --set width=7

@@ -36,11 +36,9 @@ ffi.cdef [[
 local NCHW, FLOAT, CROSS_CORRELATION, FMA_MATH = 0, 0, 1, 3 -- no TF32
 local ACCURATE, INSTANCE = 1, 0
 local WORKSPACE_MOST = 4 << 30
--- cudnnConvolutionFwdAlgo_t, from 0; without the last, "nonfused Winograd", whose larger tiles lose
--- more digits than conv/conv2d allows (on an H200, 10 of 100352 sums of 128 outputs with random
--- signs were off by up to 4e-3).
+-- cudnnConvolutionFwdAlgo_t, from 0.
 local ALGORITHMS = { "implicit GEMM", "implicit precomputed GEMM", "GEMM", "direct", "FFT",
-  "tiled FFT", "Winograd" }
+  "tiled FFT", "Winograd", "nonfused Winograd" }
 
 local check, made = cuda.checker()
 
@@ -111,14 +109,25 @@ function Handle:convolution(p, example)
     ALGORITHMS[best]
 end
 
---- Make ready the softmax of each row. @treturn function (x, y)
-function Handle:softmax(rows, columns)
+--- Make ready the softmax of each row, by the faster of two shapes: its elements as channels of one
+-- pixel, or as pixels of one channel.
+-- @tparam integer rows
+-- @tparam integer columns
+-- @tparam table example {x, y}: device addresses
+-- @treturn function (x, y)
+-- @treturn string which shape
+function Handle:softmax(rows, columns, example)
   local library, handle, one, zero = self.library, self.raw, self.one, self.zero
-  local desc = self:tensor(rows, columns, 1, 1)
-  return function(x, y)
-    check(library.cudnnSoftmaxForward(handle, ACCURATE, INSTANCE, one, desc, x, zero, desc, y),
-      "cudnnSoftmaxForward")
+  local shapes = { self:tensor(rows, columns, 1, 1), self:tensor(rows, 1, 1, columns) }
+  local function enqueue(number, x, y)
+    local desc = shapes[number]
+    return library.cudnnSoftmaxForward(handle, ACCURATE, INSTANCE, one, desc, x, zero, desc, y)
   end
+  local best = cuda.fastest(self.stream, #shapes, function(number)
+    return enqueue(number, example.x, example.y) == 0
+  end)
+  return function(x, y) check(enqueue(best, x, y), "cudnnSoftmaxForward") end,
+    ({ "channels", "pixels" })[best]
 end
 
 return cudnn
