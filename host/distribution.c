@@ -336,20 +336,87 @@ static uint64_t hash_bytes(const char *at, size_t bytes, uint64_t key) {
   return hash;
 }
 
+/* Of an element, whatever its sign. */
+static uint64_t hash_element(const pg_array *array, size_t i, bool floats, uint64_t key) {
+  const size_t size = array->dtype.size;
+  const char *at = (const char *)array->data + i * size;
+  uint64_t word = 0;
+  switch (size) {
+  case 1: memcpy(&word, at, 1); break;
+  case 2: memcpy(&word, at, 2); break;
+  case 4: memcpy(&word, at, 4); break;
+  case 8: memcpy(&word, at, 8); break;
+  default: return hash_bytes(at, size, key);
+  }
+  return mix((floats ? word & ~(UINT64_C(1) << (8 * size - 1)) : word) ^ key);
+}
+
+/* The last `width` elements as two polynomials in ROOT, one of them read backwards. */
+typedef struct window {
+  uint64_t forward, backward, inverse, power; /* 1 / ROOT; ROOT^(width - 1) */
+} window;
+
+#define ROOT UINT64_C(0x9e3779b97f4a7c15) /* odd, so that it has an inverse */
+
+static window window_of(size_t width) {
+  window w = {.inverse = ROOT, .power = 1};
+  for (int k = 0; k < 5; k++) w.inverse *= 2 - ROOT * w.inverse; /* doubles the bits that hold */
+  for (size_t k = 1; k < width; k++) w.power *= ROOT;
+  return w;
+}
+
+/* Equal for a window and its mirror image. */
+static uint64_t slide(window *w, uint64_t in, uint64_t out) {
+  w->forward = (w->forward - out) * w->inverse + in * w->power;
+  w->backward = (w->backward - out * w->power) * ROOT + in;
+  return mix(w->forward) + mix(w->backward);
+}
+
+enum { STRETCHES = 1 << 18 }; /* so that two are equal by chance once in 10^8 arrays */
+
+/* The hashes and starts of windows: one in `every` is chosen by its place, one by its hash, so that
+ * copies of it are chosen, too. `ring` has room for width hashes. */
+static size_t choose_windows(const pg_array *array, size_t width, uint64_t key, uint64_t *ring,
+                             uint64_t *hashes, size_t *starts, size_t most) {
+  const size_t every = array->count / STRETCHES > width ? array->count / STRETCHES : width;
+  const bool floats = pg_scalar_class(array->dtype.scalar) == 'f';
+  window w = window_of(width);
+  size_t chosen = 0, slot = 0, next = width - 1; /* the end of the next one chosen by its place */
+  for (size_t i = 0; i < array->count && chosen < most; i++) {
+    const uint64_t in = hash_element(array, i, floats, key), hash = slide(&w, in, ring[slot]);
+    ring[slot] = in;
+    slot = slot + 1 == width ? 0 : slot + 1;
+    if (i + 1 < width || (i != next && hash > UINT64_MAX / every)) continue;
+    if (i == next) next += every;
+    hashes[chosen] = hash;
+    starts[chosen++] = i + 1 - width;
+  }
+  return chosen;
+}
+
 pg_code pg_repeated_windows(const pg_array *array, size_t width, uint64_t key, size_t *repeats,
                             size_t *at, pg_error *error) {
   if (width == 0) return pg_fail(error, PG_RANGE, "a window of 0 elements");
-  const int64_t shape[1] = {(int64_t)(array->count / width)};
-  size_t bytes = width * array->dtype.size;
+  *repeats = *at = 0;
+  if (width > array->count) return PG_OK;
+  const size_t most = 64 + 3 * (array->count / width);
+  const int64_t shape[1] = {(int64_t)most};
   pg_dtype u64 = pg_dtype_of(PG_U64);
   pg_array hashes;
   pg_code code = pg_array_new(&hashes, &u64, 1, shape, error);
   if (code) return code;
-  for (size_t i = 0; i < hashes.count; i++)
-    ((uint64_t *)hashes.data)[i] = hash_bytes((const char *)array->data + i * bytes, bytes, key);
-  pg_rows rows = {.columns = 1, .column = {&hashes}, .count = hashes.count};
-  code = pg_rows_duplicates(&rows, key, repeats, at, error);
-  *at *= width;
+  uint64_t *ring = calloc(width, sizeof *ring);
+  size_t *starts = calloc(most, sizeof *starts);
+  if (ring && starts) {
+    size_t chosen = choose_windows(array, width, key, ring, hashes.data, starts, most);
+    pg_rows rows = {.columns = 1, .column = {&hashes}, .count = chosen};
+    code = pg_rows_duplicates(&rows, key, repeats, at, error);
+    if (!code && *repeats > 0) *at = starts[*at];
+  } else {
+    code = pg_fail(error, PG_MEMORY, "no memory for windows of %zu elements", width);
+  }
+  free(ring);
+  free(starts);
   pg_array_free(&hashes);
   return code;
 }

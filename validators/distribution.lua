@@ -3,14 +3,15 @@
 --
 -- Every number goes through the distribution function F; u = F(x) must be uniform and independent:
 -- six moments of u (Neyman's smooth test: shift, spread, skewness, ...), Kolmogorov-Smirnov,
--- chi-square of 32 cells, of pairs in 8 x 8 cells, correlation at 12 lags, the extremes, repeated
--- stretches, equal neighbours, each bit of integers. Too regular is as wrong as too irregular:
--- evenly spaced numbers fail. Every threshold is passed by right numbers with probability of at
--- least 1 - 1e-9, so that a right generator is refused less than once in 10 million checks: moments
--- and correlations by Bernstein's inequality, Kolmogorov-Smirnov by Massart's (1990), both at any
--- number of elements; chi-square by Wilson and Hilferty's approximation, where cells expect 50 or
--- more; bits by Hoeffding's inequality. Of more than 2^22 elements, that many are looked at, in
--- blocks; the extremes, repetitions and equal neighbours are those of all.
+-- chi-square of 32 cells, of pairs in 8 x 8 cells, correlation at 12 lags, the extremes, stretches
+-- that occur again (also backwards, or negated), equal neighbours, each bit of integers. Too
+-- regular is as wrong as too irregular: evenly spaced numbers fail. Every threshold is passed by
+-- right numbers with probability of at least 1 - 1e-9, so that a right generator is refused less
+-- than once in 10 million checks: moments and correlations by Bernstein's inequality,
+-- Kolmogorov-Smirnov by Massart's (1990), both at any number of elements; chi-square by Wilson and
+-- Hilferty's approximation, where cells expect 50 or more; bits by Hoeffding's inequality. Other
+-- dependence of elements far apart is not seen. Of more than 2^22 elements, that many are looked at,
+-- in blocks; the extremes, repetitions and equal neighbours are those of all.
 --
 -- Options: of; dist = "normal" (mean, stddev), "uniform" (low, high; either end may occur),
 -- "exponential" (rate), "lognormal" (mean, stddev of the logarithm), "integer" (first, last),
@@ -157,7 +158,7 @@ local function bit_fault(r)
   return nil
 end
 
--- Stretches of 200 random bits do not occur twice.
+-- Stretches of 200 random bits do not occur twice, in no direction and whatever their signs.
 local function repeat_fault(ctx, got, law)
   local bits = law.law == "integer" and (law.span == 0 and 64 or math.log(law.span, 2))
     or ({ f64 = 40, f32 = 16, f16 = 6, bf16 = 4 })[got.dtype]

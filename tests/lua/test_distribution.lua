@@ -163,6 +163,16 @@ function TestWrong:test_dependence()
     return (i % 2 == 0 and 1 or -1) * normal(i // 2, s) end), "neighbours (2i, 2i + 1) depend")
   fails({ dist = "normal" }, draws("f32", N, function(i, s) -- a long period that no lag meets
     return normal(i % 1001, s) end), "are there before, the first at index")
+  -- The second half: the first again, its negatives, and these from its end. N // 2 is no multiple
+  -- of the 13 elements that are compared.
+  local half = N // 2 + (N // 2 % 13 == 0 and 1 or 0)
+  for _, copy in ipairs {
+    function(i, s) return normal(i % half, s) end,
+    function(i, s) return i < half and normal(i, s) or -normal(i - half, s) end,
+    function(i, s) return i < half and normal(i, s) or -normal(2 * half - i, s) end,
+  } do
+    fails({ dist = "normal" }, draws("f32", N, copy), "are there before, the first at index")
+  end
   fails({ dist = "uniform" }, draws("f32", N, function(i, s)
     return (uniform(i, s) + uniform(i // 128, s, 1)) % 1 * 0.2 + uniform(i // 64, s, 2) * 0.8 end),
     "")
