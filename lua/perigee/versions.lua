@@ -63,8 +63,8 @@ local function another(one, seed)
 end
 
 -- A version that is not timed but like it, where another seed makes no other inputs: with what the
--- task's field `also` changes, whatever was set, since all that they are for is to be unseen. Nothing
--- of a plan may follow from such a parameter.
+-- task's field `also` changes, whatever was set, since all that they are for is to be unseen. No
+-- plan may follow from such a parameter.
 local function elsewhere(one, seed)
   for _, changes in ipairs(one.task.also) do
     local set = {}

@@ -61,8 +61,8 @@ function Handle:cholesky(n)
   end
 end
 
---- Make ready the solution of a x = b for a matrix of n x n and m right-hand sides. Factors take the
--- place of `a`, solutions that of `b`.
+--- Make ready the solution of a x = b for a matrix of n x n and m right-hand sides. Factors take
+-- the place of `a`, solutions that of `b`.
 -- @treturn function (a, b)
 function Handle:solution(n, m)
   local library, handle, info, count = self.library, self.raw, self.info, ffi.new "int[1]"
