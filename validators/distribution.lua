@@ -10,8 +10,8 @@
 -- than once in 10 million checks: moments and correlations by Bernstein's inequality,
 -- Kolmogorov-Smirnov by Massart's (1990), both at any number of elements; chi-square by Wilson and
 -- Hilferty's approximation, where cells expect 50 or more; bits by Hoeffding's inequality. Other
--- dependence of elements far apart is not seen. Of more than 2^22 elements, that many are looked at,
--- in blocks; the extremes, repetitions and equal neighbours are those of all.
+-- dependence of elements far apart is not seen. Of more than 2^22 elements, that many are looked
+-- at, in blocks; the extremes, repetitions and equal neighbours are those of all.
 --
 -- Options: of; dist = "normal" (mean, stddev), "uniform" (low, high; either end may occur),
 -- "exponential" (rate), "lognormal" (mean, stddev of the logarithm), "integer" (first, last),

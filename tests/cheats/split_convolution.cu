@@ -2,7 +2,7 @@
 // of their tails: the roundings that long sums are allowed hide it.
 // task: conv/conv2d --set images=1 --set inputs=128 --set outputs=4 --set height=9 --set width=9
 // verdict: wrong_result
-// reason: not timed
+// reason: root mean square
 __device__ float head(float x) {
   return __uint_as_float((__float_as_uint(x) + 0x8000) & 0xffff0000);
 }
