@@ -671,6 +671,26 @@ function TestTiming:test_a_module_with_variables_is_loaded_again_before_and_with
   lu.assertAlmostEquals(none.time.median_us, 11, 1)
 end
 
+-- Each has its turn in every round; that two rounds of eight have the same order is not to be
+-- expected in 40,000.
+function TestTiming:test_arms_take_turns_in_random_order()
+  local arms, calls = {}, {}
+  for i = 1, 8 do
+    local arm = stand_in("", 0)
+    arms[i], arm.time_it = arm, arm.runner.time
+    arm.runner.time = function(...)
+      calls[#calls + 1] = i
+      return arm.time_it(...)
+    end
+  end
+  timing.run(arms, { budget = 0.01, progress = function() end })
+  local rounds = { table.concat(calls, "", 1, 8), table.concat(calls, "", 9, 16) }
+  lu.assertNotEquals(rounds[1], rounds[2])
+  for _, round in ipairs(rounds) do
+    for i = 1, 8 do lu.assertStrContains(round, tostring(i)) end
+  end
+end
+
 -- A variable matters when something names it: constants of C++ that nobody names do not, nor do
 -- parameters that point to global memory.
 function TestTiming.test_variables_that_a_module_may_keep_something_in()
