@@ -16,11 +16,13 @@ local SHARE, MORE_US = 0.10, 1
 -- no other inputs but such of other parameters: those may take longer.
 local FAR_SHARE, FAR_US = 0.5, 5
 -- A launch in a batch over one in a graph, which is timed there; unseen inputs are not in graphs.
-local LAUNCH_US = 5
+-- And what is around a batch: of 20 kernels on an H200 none needs more than half of all this.
+local LAUNCH_US, START_US = 2, 6
 -- Over the median on the same inputs again: other inputs may take longer, but not the first time.
 local AGAIN_SHARE, AGAIN_US = 0.03, 0.5
 -- All must be too slow. Chance is not that often: more are made where a sample of five is so slow.
-local TRIES, MORE_TRIES = 6, 16
+-- By chance a plain kernel in a graph was in two of three tries, the most of 94 on an H200.
+local TRIES, MORE_TRIES = 10, 16
 -- Samples on other inputs before it: like those of a slice, so that nothing tells it from them. Of
 -- what takes long there are few in a slice as well.
 local BEFORE_LEAST, BEFORE_MOST, BEFORE_S, FEW = 4, 300, 0.05, 2
@@ -127,7 +129,7 @@ end
 -- Whether launches of a graph are quicker than starts explain: a kernel can tell where it is.
 local function differs_in_graphs(arm, usual)
   return arm.method == "graph" and arm.impl.foreign
-    and usual > (1 + SHARE) * arm.summary.median + LAUNCH_US * #arm.steps
+    and usual > (1 + SHARE) * arm.summary.median + LAUNCH_US * #arm.steps + START_US / arm.batch
 end
 
 -- One try: {us, usual, again, kept = whether it shows that answers were kept}, nil where it says

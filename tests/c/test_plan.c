@@ -420,6 +420,24 @@ static void no_launch_knows_its_graph_from_those_before(void **state) {
   }
 }
 
+/* Contents that come before a sample are read by a copy, of each of its sets, before anything is
+ * timed: so its pages are none that nobody has looked at. */
+static void new_contents_are_touched(void **state) {
+  bench *b = *state;
+  const char *batch = "'op':'time','method':'batch','batch':2,'sets':[1,0]";
+  char log[2][256], request[400];
+  make_buffers(b, 2);
+  for (int renew = 0; renew < 2; renew++) {
+    snprintf(request, sizeof request, "{%s,'plan':[%s]%s}", batch, saxpy,
+             renew ? ",'renew':{'sample':0,'version':0,'buffers':[{'index':0,'at':0}]}" : "");
+    fake_clear_log(device(b));
+    good(ask(b, request));
+    snprintf(log[renew], sizeof log[renew], "%.250s", device(b)->log);
+  }
+  assert_null(strstr(log[0], "udscc"));
+  assert_true(strstr(log[1], "udscc") && strstr(log[1], "udscc") < strchr(log[1], 'E'));
+}
+
 static json_int_t late_sample(const json_t *reply, size_t i) {
   return json_integer_value(json_array_get(json_object_get(reply, "late"), i));
 }
@@ -646,6 +664,7 @@ int main(void) {
       cmocka_unit_test_setup_teardown(hot_runs_the_same_plan_first_untimed, setup_gpu, teardown),
       cmocka_unit_test_setup_teardown(batch_divides_the_time_of_distinct_sets, setup_gpu, teardown),
       cmocka_unit_test_setup_teardown(graph_takes_the_slope_over_its_launches, setup_gpu, teardown),
+      cmocka_unit_test_setup_teardown(new_contents_are_touched, setup_gpu, teardown),
       cmocka_unit_test_setup_teardown(no_launch_knows_its_graph_from_those_before, setup_gpu,
                                       teardown),
       cmocka_unit_test_setup_teardown(late_samples_are_left_out_and_the_lead_grows, setup_gpu,
