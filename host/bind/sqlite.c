@@ -44,7 +44,7 @@ static const char *hint_of(int result) {
   switch (result & 0xff) {
   case SQLITE_FULL: return "make room on the disk, or name another file";
   case SQLITE_READONLY:
-  case SQLITE_PERM: return "name a file that may be written";
+  case SQLITE_PERM: return "it can only be read here; to write, name a file that may be written";
   case SQLITE_CANTOPEN: return "does its folder exist, and may it be written?";
   case SQLITE_NOTADB: return "it is some other file: name another";
   case SQLITE_CORRUPT: return "sqlite3 FILE .recover may save what is in it";

@@ -224,8 +224,8 @@ local CANDIDATES = {
     .. "scratch =, define =, include =, options =, knobs = }; numbers may be expressions of the "
     .. "parameters (tasks/README.md)",
   'in Rust: #![no_std] #![feature(abi_ptx)] use gpu::*; #[unsafe(no_mangle)] pub unsafe extern '
-    .. '"ptx-kernel" fn NAME(x: *const f32, n: i32) { let i = global_x(); ... } '
-    .. '(kernels/README.md)',
+    .. '"ptx-kernel" fn NAME(x: *const f32, n: i32) { let i = global_x(); if i < n as u32 { ... '
+    .. '} } (kernels/README.md)',
   'in Triton: @triton.jit def NAME(x: "*fp32", n: "i32", BLOCK: tl.constexpr = 1024), parameters '
     .. 'by the names of the contract; LAUNCH = {"NAME": {"num_warps": 4, "grid": "ceil_div(n, '
     .. '1024)"}}',

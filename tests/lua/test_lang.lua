@@ -149,7 +149,8 @@ function TestRust.test_an_error_has_its_line_and_no_folder()
   local built, e = compiled(write("wrong.rs", "#![no_std]\nfn f() -> u32 { 1.0 }\n"))
   lu.assertNil(built)
   if e.code == "environment" then return here_or_hint(nil, e, "rustc") end
-  lu.assertEquals({ e.code, e.message }, { "compile_error", "error[E0308]: mismatched types" })
+  lu.assertEquals({ e.code, e.message, e.where },
+    { "compile_error", "wrong.rs:2: mismatched types", "wrong.rs:2" })
   lu.assertStrContains(e.log, "wrong.rs:2:17")
   lu.assertNil(e.log:find(folder, 1, true))
 end
@@ -178,6 +179,35 @@ function TestTriton.test_an_untyped_kernel_says_what_is_missing()
   lu.assertNil(built)
   if e.code == "environment" then return here_or_hint(nil, e, "triton") end
   lu.assertStrContains(e.message, "annotate the parameters")
+end
+
+-- A load without a mask is several lines of inline assembly, which LLVM numbers on.
+function TestTriton.test_lines_are_those_of_the_source()
+  local built, e = compiled(write("lines.py", (DOUBLE:gsub(", mask=i < n", ""))))
+  if not here_or_hint(built, e, "triton") then return end
+  local lines = {}
+  for line in built.ptx:gmatch "%.loc%s+1 (%d+)" do lines[tonumber(line)] = true end
+  lu.assertEquals(lines, { [5] = true, [6] = true, [7] = true })
+end
+
+-- Not where Triton was when it noticed, nor its own files.
+function TestTriton.test_an_error_has_the_line_of_the_source()
+  local function error_of(name, text)
+    local built, e = compiled(write(name, text))
+    lu.assertNil(built)
+    return e
+  end
+  local e = error_of("deep.py", (DOUBLE:gsub("\n@", "\n@triton.jit\ndef f(v):\n"
+    .. "    return v * nowhere\n\n@"):gsub("2 %*", "2 * f(v=1) *")))
+  if e.code == "environment" then return here_or_hint(nil, e, "triton") end
+  lu.assertStrMatches(e.message, "deep.py:6: .*nowhere.*")
+  lu.assertEquals({ e.code, e.where }, { "compile_error", "deep.py:6" })
+  lu.assertStrContains(e.log, "\n    return v * nowhere\n               ^")
+  lu.assertNil(e.log:find "Traceback")
+  e = error_of("open.py", (DOUBLE:gsub("\n@", "\nx = (\n@")))
+  lu.assertStrMatches(e.message, "open.py:4: .*")
+  e = error_of("raises.py", "import triton\n" .. 'raise ValueError("no")\n')
+  lu.assertEquals(e.message, "raises.py:2: ValueError: no")
 end
 
 TestLimits = {}

@@ -223,13 +223,21 @@ local function bounded(ptx)
   end))
 end
 
+-- The first error and its place: "error[E0308]: mismatched types", then "--> kernel.rs:7:10".
+local function first_error(log)
+  local text, file, line = log:match "%f[^\n\0]error[%[%]%w]*: ([^\n]+)\n *%-%-> ([^\n]-):(%d+):"
+  if not text then return log:match "error[^\n]*" or "rustc failed" end
+  local where = ("%s:%s"):format(file, line)
+  return ("%s: %s"):format(where, text), where
+end
+
 --- The result of `tool`'s request.
 -- @treturn table {ptx, log, compiler}, or nil and an error table
 function rust.result(reply)
   local log = reply.log
   if reply.status ~= 0 then
-    return nil, { code = "compile_error", log = log,
-      message = log:match("error[^\n]*") or "rustc failed" }
+    local message, where = first_error(log)
+    return nil, { code = "compile_error", log = log, message = message, where = where }
   end
   local ptx = bounded(tidy(reply.output))
   local call = ptx:match("\n%.extern%s+%.func[^\n]-([%w_$]+)%s*\n")

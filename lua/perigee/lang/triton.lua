@@ -86,8 +86,11 @@ end
 --- The result of `tool`'s request. @treturn table {ptx, log, compiler}, or nil and an error table
 function triton.result(reply)
   if reply.status ~= 0 then
-    local last = reply.log:match("([^\n]+)%s*$") or "Python failed"
-    return nil, { code = "compile_error", log = reply.log, message = last }
+    local file, line, text = reply.log:match "%f[^\n\0]([^\n]-)%((%d+)%): error: ([^\n]+)"
+    local where = file and ("%s:%s"):format(file, line)
+    return nil, { code = "compile_error", log = reply.log, where = where,
+      message = where and ("%s: %s"):format(where, text)
+        or reply.log:match("([^\n]+)%s*$") or "Python failed" }
   end
   return { ptx = reply.output, log = reply.log, lowered = {},
     compiler = reply.output:match("// compiler: ([^\n]+)") or "Triton" }

@@ -9,10 +9,12 @@ what else the source's LAUNCH says of it. The folder of SOURCE is on the path of
 
 import importlib.util
 import json
+import linecache
 import os
 import re
 import sys
 import tempfile
+import traceback
 import warnings
 
 # A cache of this run's own: no candidate leaves kernels for the next. What a killed run leaves lies
@@ -23,7 +25,7 @@ warnings.filterwarnings("ignore")
 
 import triton
 from triton.backends.compiler import GPUTarget
-from triton.compiler import ASTSource
+from triton.compiler import ASTSource, CompilationError
 
 PTX_MOST = 90  # the newest PTX version that common drivers accept: 9.0
 TARGET_FIELDS = ("num_warps", "num_stages", "num_ctas", "maxnreg")
@@ -40,6 +42,39 @@ def load(path):
 
 def fail(text):
     sys.exit("triton: " + text)
+
+
+def in_function(error, path):
+    """Line, column and message of a CompilationError: of the innermost function that is in the
+    source, which may call others of its own or of Triton's."""
+    with open(path, encoding="utf-8", errors="replace") as file:
+        whole = file.read()
+    line, column, message = None, None, ""
+    while isinstance(error, CompilationError):
+        message = error.error_message or message
+        at = whole.find(error.src) if error.src else -1
+        if at >= 0 and hasattr(error.node, "lineno"):
+            line, column = whole.count("\n", 0, at) + error.node.lineno, error.node.col_offset
+        error = error.__cause__
+    return path, line, column, message
+
+
+def told(error, path):
+    """What the source did wrong, as other compilers say it; None where it was not the source."""
+    folder = os.path.dirname(os.path.abspath(path)) + os.sep
+    if isinstance(error, CompilationError):
+        file, line, column, message = in_function(error, path)
+    elif isinstance(error, SyntaxError):
+        file, line, column, message = error.filename, error.lineno, (error.offset or 1) - 1, error.msg
+    else:
+        frames = [f for f in traceback.extract_tb(error.__traceback__) if f.filename.startswith(folder)]
+        file, line = (frames[-1].filename, frames[-1].lineno) if frames else (None, None)
+        column, message = None, f"{type(error).__name__}: {error}"
+    if not line or not os.path.abspath(file).startswith(folder):
+        return None
+    text = linecache.getline(file, line).rstrip("\n")
+    caret = "" if column is None else " " * column + "^\n"
+    return f"{os.path.basename(file)}({line}): error: {message}\n{text}\n{caret}"
 
 
 def kernels_of(module):
@@ -118,6 +153,12 @@ def rename_symbols(text, prefix):
     return text
 
 
+def without_asm_lines(text):
+    """LLVM numbers the lines of inline assembly on from the line that it stands on."""
+    return re.sub(r"// begin inline asm\n.*?// end inline asm",
+                  lambda m: re.sub(r"^\s*\.loc[^\n]*\n", "", m[0], flags=re.M), text, flags=re.S)
+
+
 def merge(texts, folder):
     """Several PTX modules as one: one head, files numbered anew, no debug sections, no paths."""
     files, bodies, version = [], [], (0, 0)
@@ -133,6 +174,7 @@ def merge(texts, folder):
             if short not in files:
                 files.append(short)
             numbers[number_] = files.index(short) + 1
+        text = without_asm_lines(text)
         text = re.sub(r"^\s*\.section\s+\.debug.*?^\s*\}\s*?$", "", text, flags=re.M | re.S)
         text = re.sub(r"^\s*\.file\s[^\n]*\n", "", text, flags=re.M)
         text = re.sub(r"^\s*\.section\s+\.debug_macinfo\s*\{\s*\}\s*\n", "", text, flags=re.M)
@@ -163,4 +205,10 @@ def main(path, arch, *pairs):
     print(merge(texts, os.path.dirname(os.path.abspath(path))))
 
 
-main(*sys.argv[1:])
+try:
+    main(*sys.argv[1:])
+except Exception as error:
+    text = told(error, sys.argv[1])
+    if text is None:
+        raise
+    sys.exit(text)
