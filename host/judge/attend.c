@@ -151,9 +151,10 @@ static bool grow(attendance *a) {
   return true;
 }
 
+/* The command may have ended by itself: 0 is no process of its own. */
 static void end(attendance *a, pg_attend_end why) {
   a->out->end = why;
-  kill(a->pid, SIGKILL);
+  if (a->pid) kill(a->pid, SIGKILL);
   a->pid = 0;
 }
 
@@ -168,7 +169,7 @@ static bool take_output(attendance *a) {
     out->output_bytes += (size_t)got;
     if (out->output_bytes <= a->how->output_most) continue;
     out->output_bytes = a->how->output_most;
-    if (a->pid) end(a, PG_ENDED_OUTPUT);
+    end(a, PG_ENDED_OUTPUT);
     return false;
   }
 }

@@ -21,8 +21,8 @@ local tools = require "perigee.serve.tools"
 
 local eval = {}
 
---- Seconds that an agent may take without --seconds: for an answer, and for a sample with tools.
-eval.PATIENCE = { oneshot = 600, refine = 600, tools = 3600 }
+-- Seconds that an agent may take without --seconds: for an answer, and for a sample with tools.
+local PATIENCE = { oneshot = 600, refine = 600, tools = 3600 }
 
 local MACHINE = { internal = true, environment = true, io = true, out_of_memory = true,
   crashed = true } -- codes of errors that no answer is to blame for
@@ -110,7 +110,7 @@ end
 local function one_round(what, state, round, request, progress)
   progress(("%s #%d, round %d of %d"):format(what.task, what.sample, round, what.rounds))
   candidates.expect(request)
-  local left = what.seconds and what.seconds - state.seconds or eval.PATIENCE[what.setting]
+  local left = what.seconds and what.seconds - state.seconds or PATIENCE[what.setting]
   local reply, problem = ask(what, state, question(what, state, round, request),
     reach(request, left))
   if reply and reply.stop then
@@ -145,14 +145,9 @@ end
 
 -- ---- tools ----
 
--- Number of the last record in the sample's session so far, and how many attempts are there.
-local function records_so_far(request)
-  local last, attempts = 0, 0
+local function attempts_so_far(request)
   local from <close> = store.open(request.options.db, { readonly = true })
-  for rec, extra in from:records(from:find_session(request.options.session)) do
-    last, attempts = extra.id, attempts + (rec.kind == "check" and 1 or 0)
-  end
-  return last, attempts
+  return from:attempts(request.options.session)
 end
 
 -- Arguments of the server that the agent gets: it runs beside the judge, where no agent comes to,
@@ -187,8 +182,8 @@ end
 local function with_tools(what, state, request, progress)
   progress(("%s #%d: the agent has the tools"):format(what.task, what.sample))
   local described = catalogue.description(what.task)
-  local last, attempts = records_so_far(request)
-  local how = reach(request, what.seconds or eval.PATIENCE.tools)
+  local attempts, last = attempts_so_far(request)
+  local how = reach(request, what.seconds or PATIENCE.tools)
   how.door = files.join(request.agent.folder, "server")
   how.server = server_of(what, request, attempts)
   local _, problem = ask(what, state, { setting = "tools", task = what.task,

@@ -11,11 +11,11 @@ local core = require "perigee.core"
 
 local scores = {}
 
---- The p of fast_p: the share of samples that are right and more than p times as fast.
-scores.P = { 0, 0.5, 0.8, 1, 1.5, 2, 5 }
+-- The p of fast_p: the share of samples that are right and more than p times as fast.
+local P = { 0, 0.5, 0.8, 1, 1.5, 2, 5 }
 
---- As what speedup a failed sample counts in the geometric mean over all of them.
-scores.FAILED_AS = 0.1
+-- As what speedup a failed sample counts in the geometric mean over all of them.
+local FAILED_AS = 0.1
 
 local NOT_COMPILED = { compile_error = true, refused = true, missing = true, environment = true }
 
@@ -70,7 +70,7 @@ local function geomeans(list, base, most)
     if not speedup then failed = failed + 1 end
     if speedup and speedup > 0 then logs, count = logs + math.log(speedup), count + 1 end
   end
-  local all = logs + failed * math.log(scores.FAILED_AS)
+  local all = logs + failed * math.log(FAILED_AS)
   return count, count > 0 and math.exp(logs / count) or nil,
     count + failed > 0 and math.exp(all / (count + failed)) or nil
 end
@@ -78,7 +78,7 @@ end
 local function against(samples, base, most)
   local list = with_base(samples, base)
   local result = { base = base, samples = #list, fast = core.json_array {} }
-  for i, p in ipairs(scores.P) do
+  for i, p in ipairs(P) do
     result.fast[i] = { p = p, share = share(list, function(sample)
       local speedup = best(sample, most, base)
       return speedup ~= nil and (p == 0 or speedup > p)
@@ -189,7 +189,7 @@ end
 function scores.of(samples)
   local most, seen = 1, {}
   local result = { samples = #samples, tasks = 0, attempts = 0, tokens = 0, seconds = 0,
-    failed_as = scores.FAILED_AS, rounds = core.json_array {} }
+    failed_as = FAILED_AS, rounds = core.json_array {} }
   for _, sample in ipairs(samples) do
     most = math.max(most, #sample.rounds)
     result.attempts = result.attempts + attempts_of(sample)

@@ -266,6 +266,15 @@ function Store:records(session, after)
   end, rows, nothing, closer
 end
 
+--- How many candidates were judged in the session of that name, and the number of its last record.
+function Store:attempts(name)
+  local row = first(self.db, [[
+    SELECT count(*) FILTER (WHERE json_extract(record, '$.kind') = 'check') AS attempts,
+    coalesce(max(id), 0) AS last FROM records
+    WHERE session = (SELECT id FROM sessions WHERE name = ?)]], name)
+  return row.attempts, row.last
+end
+
 --- The text of a source; nil when the store has it not.
 function Store:source(sha)
   local row = first(self.db, "SELECT text FROM sources WHERE sha = ?", sha)

@@ -189,6 +189,17 @@ static pg_attended attended(const char *command, double seconds, char text[256])
   return out;
 }
 
+/* Whether the command has ended when its last bytes are read is chance. */
+static void what_was_cut_is_never_taken_for_whole(void **state) {
+  (void)state;
+  char text[256];
+  for (int i = 0; i < 20; i++) {
+    pg_attended out = attended("printf '%201s'", 20, text);
+    assert_int_equal(out.end, PG_ENDED_OUTPUT);
+    assert_int_equal(out.output_bytes, 200);
+  }
+}
+
 static void how_it_ended_is_told(void **state) {
   (void)state;
   char text[256];
@@ -250,6 +261,7 @@ int main(void) {
       cmocka_unit_test(the_store_the_judge_and_the_rest_are_out_of_reach),
       cmocka_unit_test(what_a_program_of_a_user_needs_still_works),
       cmocka_unit_test(how_it_ended_is_told),
+      cmocka_unit_test(what_was_cut_is_never_taken_for_whole),
       cmocka_unit_test(nothing_outlives_it),
   };
   return cmocka_run_group_tests(tests, set_up, tear_down);

@@ -7,9 +7,8 @@ local common = require "perigee.cli.common"
 local comparison = require "perigee.comparison"
 local drift = require "perigee.drift"
 local evaluation = require "perigee.evaluation"
-local experts = require "perigee.experts"
-local impl = require "perigee.impl"
 local report = require "perigee.report_eval"
+local rivals = require "perigee.rivals"
 local samples = require "perigee.samples"
 local scores = require "perigee.scores"
 local store = require "perigee.store"
@@ -57,38 +56,16 @@ end
 
 -- ---- what is to be done ----
 
--- Whether a simulator cannot run an implementation.
-local function needs_gpu(task, name)
-  local one = impl.resolve(task, task:select_impls({ name })[1])
-  return not one or experts.is(one)
-end
-
--- What each candidate of a task is compared with: naive or the first, expert, and --against.
-local function bases_of(task, against, simulated)
-  local names = task:impl_names()
-  local first, list = names[1], core.json_array {}
-  for _, name in ipairs(names) do
-    if name == "naive" then first = name end
-  end
-  for _, name in ipairs(names) do
-    local wanted = name == first or name == "expert" or suggest.has(against, name)
-    if wanted and not (simulated and needs_gpu(task, name)) then
-      list[#list + 1] = name
-    end
-  end
-  return list
-end
-
--- Names, and the baselines of each.
-local function tasks_of(given, against, simulated)
-  local all, names, seen = catalogue.all(), {}, {}
+-- The tasks that names and categories stand for, each once.
+local function tasks_of(given)
+  local all, list, seen = catalogue.all(), {}, {}
   for _, word in ipairs(common.names(given, "--tasks")) do
     local found = false
     for _, task in ipairs(all) do
       if task.name == word or task.category == word then
         found = true
-        if not seen[task.name] then names[#names + 1] = task.name end
-        seen[task.name] = bases_of(task, against, simulated)
+        if not seen[task.name] then list[#list + 1] = task end
+        seen[task.name] = true
       end
     end
     if not found then
@@ -98,21 +75,14 @@ local function tasks_of(given, against, simulated)
         suggest.hint(word, known, "tasks"))
     end
   end
-  return names, seen
+  return list
 end
 
--- An implementation that no task has would be compared with nothing, and nobody would notice.
-local function check_against(against, names)
-  for _, wanted in ipairs(against) do
-    local found = false
-    for _, name in ipairs(names) do
-      found = found or suggest.has(catalogue.find(name)[1]:impl_names(), wanted)
-    end
-    if not found then
-      core.error("not_found", ("--against: no task here has an implementation '%s'"):format(wanted),
-        "perigee describe TASK names them")
-    end
-  end
+-- Names of what each candidate of a task is compared with.
+local function bases_of(task, against, simulated)
+  local p, names = task:resolve { purpose = simulated and "sim" or "default" }, core.json_array {}
+  for i, one in ipairs(rivals.of(task, p, against, simulated)) do names[i] = one.name end
+  return names
 end
 
 local function devices_of(options)
@@ -157,13 +127,14 @@ local function settings_of(options, devices)
     timeout = options.timeout, trust = options.trust or nil }
 end
 
-local function samples_of(options, tasks, bases)
+local function samples_of(options, tasks, simulated)
   local list = {}
   for number = 1, options.samples do
     for _, task in ipairs(tasks) do
-      list[#list + 1] = { name = options.session, task = task, sample = number,
-        setting = options.setting, agent = options.agent, bases = bases[task],
-        rounds = options.rounds, seconds = options.seconds, tokens = options.tokens }
+      list[#list + 1] = { name = options.session, task = task.name, sample = number,
+        setting = options.setting, agent = options.agent,
+        bases = bases_of(task, options.against, simulated), rounds = options.rounds,
+        seconds = options.seconds, tokens = options.tokens }
     end
   end
   return list
@@ -267,14 +238,14 @@ function eval.main(options)
   if not options.agent:find "%S" then
     core.error("invalid", "--agent: there is no command", "write --agent CMD")
   end
-  local tasks, bases = tasks_of(options.tasks, options.against, simulated)
-  check_against(options.against, tasks)
+  local tasks = tasks_of(options.tasks)
+  rivals.check(options.against, tasks)
   options.db = store.path(options.db)
   options.session = options.session
     or ("eval-%s-%d"):format(core.utc():gsub("%D", ""), core.getpid())
   store.open(options.db):close() -- says now what is wrong with it
   local _ <close> = samples.claim(options.db, options.session)
-  local list = samples_of(options, tasks, bases)
+  local list = samples_of(options, tasks, simulated)
   local states, waiting = begin(options, devices, list)
   if #waiting > 0 and not core.attend_binds() then common.warn(UNBOUND) end
   local problem = evaluation.run(options, devices, states, waiting)

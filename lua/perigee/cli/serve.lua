@@ -28,14 +28,27 @@ function serve.configure(parser)
   common.trust(parser)
 end
 
+-- What no tool could be called with is said now, as far as no device and no store need be opened.
+local function check(options, path, against)
+  if options.device ~= "auto" then require("perigee.device").spec(options.device) end
+  if against then
+    require("perigee.rivals").check(against, require("perigee.catalogue").all())
+  end
+  local files = require "perigee.files"
+  if files.is_folder(path) then
+    core.error("invalid", "--db: a folder is no results store", "name a file in it", path)
+  end
+end
+
 --- @treturn integer exit status
 function serve.main(options)
-  local store = require "perigee.store"
-  local path = store.path(options.db)
+  local path = require("perigee.store").path(options.db)
+  local against = common.names({ options.against }, "--against")
+  check(options, path, against)
   require("perigee.serve.server").run {
     device = options.device, db = path, timeout = options.timeout, limit = options.limit,
     session = options.session or ("serve-%s-%d"):format(core.utc():gsub("%D", ""), core.getpid()),
-    against = common.names({ options.against }, "--against"), attempts = options.attempts,
+    against = against, attempts = options.attempts,
     share = options.share, memory = options.memory, trust = options.trust,
   }
   return 0

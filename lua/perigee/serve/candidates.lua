@@ -5,7 +5,6 @@
 local core = require "perigee.core"
 local device = require "perigee.device"
 local errors = require "perigee.errors"
-local experts = require "perigee.experts"
 local files = require "perigee.files"
 local hardware = require "perigee.hardware"
 local impl = require "perigee.impl"
@@ -16,6 +15,7 @@ local profile = require "perigee.profile"
 local protocol = require "perigee.serve.protocol"
 local records = require "perigee.serve.records"
 local repro = require "perigee.repro"
+local rivals = require "perigee.rivals"
 local sources = require "perigee.sources"
 local standings = require "perigee.standings"
 local store = require "perigee.store"
@@ -314,30 +314,9 @@ local function best_so_far(task, one, p, spec, gpu, request, others)
   return nil, lost
 end
 
--- Naive, or the first implementation where none has that name; expert and `against`, which a
--- simulator cannot run when they call a library.
-local function rivals_of(session, task, p, against)
-  local list, names = {}, task:impl_names()
-  local function add(name)
-    for _, declared in ipairs(task:select_impls({ name })) do
-      local one = params.fits(declared.only, p) and impl.resolve(task, declared)
-      if one and not (session.sim and experts.is(one)) then list[#list + 1] = one end
-    end
-  end
-  local first = names[1]
-  for _, name in ipairs(names) do
-    if name == "naive" then first = name end
-  end
-  if first then add(first) end
-  for _, name in ipairs(names) do
-    if name ~= first and (name == "expert" or suggest.has(against or {}, name)) then add(name) end
-  end
-  return list
-end
-
 local function all_rivals(session, task, one, how, request)
   local p = task:resolve { purpose = session.purpose, set = how.set }
-  local list = rivals_of(session, task, p, request.options.against)
+  local list = rivals.of(task, p, request.options.against, session.sim)
   local gpu = not session.sim and session:device().name or nil
   local ok, best, lost = errors.catch("internal", best_so_far, task, one, p, session.spec, gpu,
     request, list)
@@ -363,10 +342,11 @@ local function merge(timed, checked)
 end
 
 local function rival_row(own, other)
-  local row = { name = other.rec.impl, verdict = other.rec.verdict, reason = other.rec.reason }
-  row.cost = outcome.cost(other.rec)
-  if row.cost then
-    row.cost_text = records.cost_text(outcome.cost(other.rec))
+  local cost, unit = outcome.cost(other.rec)
+  local row = { name = other.rec.impl, verdict = other.rec.verdict, reason = other.rec.reason,
+    cost = cost }
+  if cost then
+    row.cost_text = records.cost_text(cost, unit)
     if own.rec.verdict == "passed" then row.speedup, row.ci95 = trial.speedup(own, other) end
   end
   return row
@@ -552,11 +532,7 @@ local function check_budget(name, given, request)
   if not most or not BOUNDED[name] or name == "submit" and given.attempt
     or not files.is_file(request.options.db) then return end
   local from <close> = store.open(request.options.db, { readonly = true })
-  local count = 0
-  for row in from.db:rows([[SELECT count(*) AS n FROM records WHERE
-    json_extract(record, '$.kind') = 'check' AND session =
-    (SELECT id FROM sessions WHERE name = ?)]], request.options.session) do count = row.n end
-  if count >= most then
+  if from:attempts(request.options.session) >= most then
     core.error("invalid", ("the %d attempts of this session are spent"):format(most),
       "submit the best of them by its number; history lists them")
   end
