@@ -371,7 +371,8 @@ function Session:judge(arm, number, arrays, poison)
     if arm.facts[name] == nil then arm.facts[name] = value end
   end
   if not result.ok then
-    return { verdict = result.verdict, reason = result.reason, findings = {} }
+    -- What is no verdict by itself may be why: a read that nothing orders with atomics.
+    return { verdict = result.verdict, reason = result.reason, findings = arm.findings or {} }
   end
   local repeated = varies.check(arm, arrays)
   if repeated then return repeated end

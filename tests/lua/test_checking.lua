@@ -114,6 +114,25 @@ function TestChecking:test_who_fails_at_a_small_size_costs_no_inputs_of_the_time
   lu.assertTrue(drawn[300] > small)
 end
 
+-- A barrier is missing: no race, as all writes are atomic, but why the result is wrong.
+function TestChecking:test_what_was_found_on_the_way_to_a_wrong_result_is_told()
+  local session <close> = judge.session { device = "sim:check" }
+  local given, path = candidate [[
+    extern "C" __global__ void twice(const float* x, float* y, int n) {
+      __shared__ int count;
+      int i = blockIdx.x * blockDim.x + threadIdx.x;
+      if (threadIdx.x == 0) count = 7;
+      __syncthreads();
+      atomicAdd(&count, 1);
+      if (i < n) y[i] = count;
+    }]]
+  local rec = session:check(task(), given, {})
+  os.remove(path)
+  lu.assertEquals(rec.verdict, "wrong_result")
+  lu.assertTrue(has(rec, "weak_read"))
+  lu.assertStrContains(table.concat(require("perigee.explain").failure(rec), "\n"), "weak read: ")
+end
+
 -- What is compared with others is judged once at the size that is timed, on inputs of one seed.
 function TestChecking:test_beside_others_a_checked_candidate_meets_new_inputs_of_the_timed_size()
   local one, drawn, timed = counted()
