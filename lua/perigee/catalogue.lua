@@ -182,8 +182,14 @@ end
 
 local function unknown(name, tasks, failed)
   local names = {}
-  for i, item in ipairs(tasks) do names[i] = item.name end
-  local hint = suggest.hint(name, names, "tasks")
+  local hint
+  for i, item in ipairs(tasks) do
+    names[i] = item.name
+    if item.name:match "^[^/]*" == name then
+      hint = ("a task of that category? perigee list --category %s"):format(name)
+    end
+  end
+  hint = hint or suggest.hint(name, names, "tasks")
   for _, e in ipairs(failed) do
     hint = hint .. "\n  not loaded: " .. errors.text(e):gsub("\n", "\n  ")
   end

@@ -128,6 +128,7 @@ function cli.main(args)
     return require("perigee.cli.completion").words(cli, table.move(args, 3, #args, 1, {}))
   end
   if INNER[first] then return require(INNER[first]).main(args[2]) end
+  if first == "help" then return cli.main { args[2] or "--help", args[2] and "--help" } end
   local known = false
   for _, name in ipairs(names()) do known = known or name == first end
   if not known and first:sub(1, 1) ~= "-" then
