@@ -295,6 +295,66 @@ pg_code pg_buffers_make(pg_buffers *out, pg_device *device, pg_stream *stream, p
   return code;
 }
 
+/* ---- elsewhere ---- */
+
+/* The same description, with memory of its own. */
+static pg_code allocate_as(pg_buffers *to, const pg_buffers *from, pg_error *error) {
+  *to = *from;
+  to->bank = 0;
+  to->want = to->got = to->bounce = NULL;
+  for (int i = 0; i < to->count; i++) {
+    to->list[i].base = NULL;
+    memset(to->list[i].master, 0, sizeof to->list[i].master);
+  }
+  return allocate_all(to, error);
+}
+
+/* What is in the memory of `from`, zones and all. */
+static pg_code copy_all(pg_buffers *to, const pg_buffers *from, pg_error *error) {
+  pg_device *d = to->device;
+  pg_code code = PG_OK;
+  if (to->zone_count) memcpy(to->want, from->want, to->zone_count * PG_ZONE);
+  for (int i = 0; !code && i < to->count; i++) {
+    const pg_buffer *b = &to->list[i], *old = &from->list[i];
+    size_t whole = b->bytes + 2 * PG_ZONE;
+    for (int k = 0; !code && k < b->copies; k++)
+      code = d->ops->copy(d, b->base[k], old->base[k], whole, to->stream, error);
+    for (int k = 0; !code && has_master(b) && k < b->versions; k++)
+      code = d->ops->copy(d, b->master[k], old->master[k], b->bytes, to->stream, error);
+  }
+  return code;
+}
+
+/* An answer that stayed behind could be read by the next launch. */
+static pg_code wipe(pg_buffers *buffers, pg_error *error) {
+  pg_device *d = buffers->device;
+  pg_stream *s = buffers->stream;
+  size_t zones = buffers->zone_count * PG_ZONE;
+  pg_code code = zones ? d->ops->fill(d, buffers->bank, 0, 1, zones, s, error) : PG_OK;
+  for (int i = 0; !code && i < buffers->count; i++) {
+    const pg_buffer *b = &buffers->list[i];
+    for (int k = 0; !code && k < b->copies; k++)
+      code = d->ops->fill(d, b->base[k], 0, 1, b->bytes + 2 * PG_ZONE, s, error);
+    for (int k = 0; !code && has_master(b) && k < b->versions; k++)
+      code = d->ops->fill(d, b->master[k], 0, 1, b->bytes, s, error);
+  }
+  return code ? code : d->ops->stream_sync(d, s, error);
+}
+
+pg_code pg_buffers_move(pg_buffers *buffers, size_t most, pg_error *error) {
+  if (bytes_needed(buffers) > most) return PG_OK;
+  pg_buffers *moved = malloc(sizeof *moved);
+  if (!moved) return pg_fail(error, PG_MEMORY, "no memory to move buffers");
+  pg_code code = allocate_as(moved, buffers, error);
+  bool full = code == PG_MEMORY;
+  if (!code) code = copy_all(moved, buffers, error);
+  if (!code) code = wipe(buffers, error);
+  pg_buffers_free(code ? moved : buffers);
+  if (!code) *buffers = *moved;
+  free(moved);
+  return full ? PG_OK : code;
+}
+
 /* Errors are of no interest here: after a fault a GPU frees nothing, and the process ends soon. */
 void pg_buffers_free(pg_buffers *buffers) {
   pg_device *d = buffers->device;

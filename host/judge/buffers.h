@@ -67,6 +67,9 @@ pg_code pg_buffers_make(pg_buffers *out, pg_device *device, pg_stream *stream, p
 /* New contents for a version, as the request's "version" and "buffers" say. */
 pg_code pg_buffers_renew(pg_buffers *buffers, const json_t *request, const uint8_t *shared,
                          size_t shared_bytes, pg_error *error);
+/* To other memory, with all that is in them; zeros are left behind. They stay where they are if
+ * they need more than `most` bytes, or there is no room for as many again. */
+pg_code pg_buffers_move(pg_buffers *buffers, size_t most, pg_error *error);
 void pg_buffers_free(pg_buffers *buffers); /* safe on a zeroed struct and twice */
 
 /* Address of a buffer's data in a set. */

@@ -10,7 +10,7 @@
 #include "request.h"
 #include "timing.h"
 
-enum { STARTS_MOST = 64 };
+enum { STARTS_MOST = 64, MOVED_MOST = 1 << 30 };
 enum { STREAM_SPANS = 0x5370616e }; /* of random numbers of the seed: no other use has it */
 
 /* Memory written to flush the cache: 2 x L2 would do if every line were replaced in order. The lead
@@ -388,7 +388,10 @@ static pg_code need_all(pg_timing *t, pg_error *error) {
   if (r->lead == 0 && t->method != PG_COLD) r->lead = LEAD;
   t->late = calloc(t->samples, sizeof *t->late);
   if (!t->late) return pg_fail(error, PG_MEMORY, "no memory for %zu samples", t->samples);
-  pg_code code = need_scratch(r, error);
+  pg_code code = PG_OK;
+  if (t->move && !r->prepared) /* host code was told where they are */
+    code = pg_buffers_move(&r->buffers, MOVED_MOST, error);
+  if (!code) code = need_scratch(r, error);
   if (r->info.gpu_clock) pg_clock_need(&r->clock, r->device);
   if (pg_clock_runs(&r->clock) && t->method != PG_GRAPH)
     t->starts = t->samples < STARTS_MOST ? t->samples : STARTS_MOST;

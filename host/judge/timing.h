@@ -26,6 +26,7 @@ typedef struct pg_timing {
   bool guards;      /* compare zones and hashes at the end; else a later request does */
   bool can_be_late; /* a plan that waits for the device is never ahead of it */
   bool counts;      /* samples are no longer for warming up */
+  bool move;        /* buffers go elsewhere first */
   bool unpin;       /* what stays in L2 is given up before every sample, else before the first */
   size_t starts;    /* kernels that do nothing, timed beside the samples */
   bool *known; /* by set: `right` is the digest of what is to be written there; NULL: none is */

@@ -148,6 +148,7 @@ pg_code pg_timing_parse(pg_timing *t, const json_t *request, pg_error *error) {
   if (!code) code = parse_sets(request, t, error);
   if (!code) code = pg_opt_integer(request, "poison", 0, UINT32_MAX, &poison, error);
   if (!code) code = pg_opt_integer(request, "warmup", 0, 10000, &t->warmup, error);
+  if (!code) code = pg_opt_bool(request, "move", &t->move, error);
   if (!code) code = pg_opt_bool(request, "unpin", &t->unpin, error);
   if (!code) code = pg_opt_bool(request, "guards", &t->guards, error);
   if (!code) code = parse_before(request, t, error);

@@ -35,6 +35,7 @@ typedef struct fake {
   int name_count;
   size_t live_bytes;
   int live_blocks, live_modules, live_events, live_streams;
+  size_t left;    /* bytes other than 0 in memory that was freed */
   int violations; /* accesses of the host outside any allocation */
   double clock_us, limit_s;
   pg_fault fault;
@@ -283,6 +284,7 @@ static pg_code fake_free(pg_device *d, pg_ptr at, pg_error *error) {
     if ((pg_ptr)(uintptr_t)f->blocks[i].data != at) continue;
     f->live_bytes -= f->blocks[i].bytes;
     f->live_blocks--;
+    for (size_t k = 0; k < f->blocks[i].bytes; k++) f->left += f->blocks[i].data[k] != 0;
     free(f->blocks[i].data);
     f->blocks[i] = (fake_block){NULL, 0};
     return PG_OK;

@@ -49,8 +49,10 @@ static void an_expert_is_prepared_once_and_called_for_each_set(void **state) {
   assert_int_equal(l.set, 1);
   good(ask(b, "{'op':'read','set':1,'buffers':[{'index':1,'at':1024}]}"));
   assert_int_equal(b->shared[1024], 42);
-  good(ask(b, "{'op':'time','method':'cold','sets':[0,1],'plan':[{'expert':true}]}"));
+  pg_ptr told = pg_buffers_at(&b->runner->buffers, 1, 1);
+  good(ask(b, "{'op':'time','method':'cold','sets':[0,1],'plan':[{'expert':true}],'move':true}"));
   assert_int_equal(l.calls, 3);
+  assert_true(pg_buffers_at(&b->runner->buffers, 1, 1) == told);
   bad(ask(b, "{'op':'run','set':0,'plan':[{'expert':true,'kernel':1}]}"), "invalid", "kernel");
   json_decref(l.given);
 }
@@ -402,6 +404,37 @@ static void a_write_beside_a_buffer_is_found(void **state) {
   }
 }
 
+/* What is in them and what nobody has looked at yet come along; nothing is left behind. */
+static void buffers_move_before_samples(void **state) {
+  bench *b = *state;
+  const pg_buffers *buffers = &b->runner->buffers;
+  make_buffers(b, 2);
+  good(ask(b, "{'op':'run','set':1,'plan':[%s]}", saxpy));
+  good(ask(b, "{'op':'time','method':'cold','sets':[0],'guards':false,'plan':[{'launch':'wild',"
+              "'grid':[1],'block':[1],'args':[{'buffer':3},{'i':7}]}]}"));
+  pg_ptr t = pg_buffers_at(buffers, 1, 1), y = pg_buffers_at(buffers, 3, 0);
+  int blocks = device(b)->live_blocks;
+  device(b)->left = 0;
+  json_t *r = ask(b, "{'op':'time','method':'cold','sets':[0],'plan':[],'move':true}");
+  json_t *c = json_object_get(r, "canary");
+  assert_string_equal(json_string_value(json_object_get(c, "buffer")), "y");
+  assert_string_equal(json_string_value(json_object_get(c, "side")), "after");
+  good(r);
+  assert_true(pg_buffers_at(buffers, 1, 1) != t && pg_buffers_at(buffers, 3, 0) != y);
+  assert_int_equal(device(b)->left, 0);
+  assert_int_equal(device(b)->live_blocks, blocks);
+  good(ask(b, "{'op':'read','set':1,'buffers':[{'index':1,'at':1024}]}"));
+  for (int i = 0; i < 8; i++)
+    assert_true(((float *)(b->shared + 1024))[i] == 100.0f * (float)i + 2.5f * (float)i);
+  good(ask(b, "{'op':'run','set':0,'plan':[]}")); /* from masters that moved, too */
+  t = pg_buffers_at(buffers, 1, 1);
+  assert_int_equal(pg_buffers_move(&b->runner->buffers, 1000, NULL), PG_OK); /* needs more */
+  device(b)->limit = device(b)->live_bytes + 1000;
+  good(ask(b, "{'op':'time','method':'cold','sets':[0],'plan':[],'move':true}")); /* no room */
+  assert_true(pg_buffers_at(buffers, 1, 1) == t);
+  assert_int_equal(device(b)->live_blocks, blocks);
+}
+
 static void canaries_follow_the_seed_and_differ_between_zones(void **state) {
   bench *b = *state;
   uint8_t first[PG_ZONE];
@@ -644,6 +677,7 @@ int main(void) {
       cmocka_unit_test_setup_teardown(contents_must_lie_in_shared_memory, setup, teardown),
       cmocka_unit_test_setup_teardown(descriptions_of_buffers_are_checked, setup, teardown),
       cmocka_unit_test_setup_teardown(a_write_beside_a_buffer_is_found, setup, teardown),
+      cmocka_unit_test_setup_teardown(buffers_move_before_samples, setup, teardown),
       cmocka_unit_test_setup_teardown(canaries_follow_the_seed_and_differ_between_zones, setup,
                                       teardown),
       cmocka_unit_test_setup_teardown(a_changed_input_is_named, setup, teardown),

@@ -465,14 +465,32 @@ local function made_up(us_of, method, batch)
   return arm
 end
 
-local function time_made_up(arm)
+local function time_made_up(arm, quick)
   local validate = require "perigee.validate"
   local run = validate.run
   validate.run = function() return { ok = true } end
-  local ok, e = pcall(timing.run, { arm }, { budget = 0.01, progress = function() end })
+  local ok, e = pcall(timing.run, { arm }, { budget = 0.01, progress = function() end,
+    quick = quick })
   validate.run = run
   lu.assertTrue(ok, e)
   return arm
+end
+
+-- Where buffers are makes a difference that no number of samples shows.
+function TestTiming:test_each_slice_has_its_buffers_elsewhere()
+  for _, quick in ipairs { false, true } do
+    local arm, moves, first = made_up(function() return 10 end), 0
+    local answer = arm.runner.time
+    arm.runner.time = function(_, how)
+      if first == nil then first = how.move end
+      moves = moves + (how.move and 1 or 0)
+      return answer(_, how)
+    end
+    time_made_up(arm, quick)
+    lu.assertIs(first, false)
+    lu.assertTrue(arm.slices >= 3)
+    lu.assertEquals(moves, quick and 0 or arm.slices - 1)
+  end
 end
 
 -- What is slower each time that inputs are new has kept answers; once may be chance.
