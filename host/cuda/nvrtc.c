@@ -79,11 +79,31 @@ static const char *find_error(const char *log, int *file_length, int *number, co
   return NULL;
 }
 
-static const char missing_header[] =
-    "headers are searched beside the file that includes them, in -I folders, and in the include "
-    "folder of the toolkit that NVRTC belongs to; CUDA's own come with a toolkit or with `pip "
-    "install "
-    "nvidia-cuda-runtime nvidia-cuda-cccl` beside NVRTC's wheel";
+/* Of C's library, or of C++'s, which have no dot. */
+static bool of_the_host(const char *header) {
+  static const char c[] = " assert errno float inttypes limits math stddef stdint stdio stdlib "
+                          "string time unistd ";
+  size_t length = strcspn(header, "\"\n");
+  if (!memchr(header, '.', length)) return !memchr(header, '/', length);
+  char name[16];
+  length = strcspn(header, ".");
+  if (strncmp(header + length, ".h\"", 3) || length + 3 > sizeof name) return false;
+  snprintf(name, sizeof name, " %.*s ", (int)length, header);
+  return strstr(c, name);
+}
+
+static const char *missing_header(const char *log) {
+  static const char opens[] = "open source file \"";
+  const char *at = strstr(log, opens);
+  if (!at) return NULL;
+  if (of_the_host(at + strlen(opens)))
+    return "NVRTC has no headers of the host: printf, assert and mathematical functions are there "
+           "without; <cuda/std/cstdint>, <cuda/std/limits> and <math_constants.h> have types and "
+           "constants";
+  return "headers are searched beside the file that includes them, in -I folders, and in the "
+         "include folder of the toolkit that NVRTC belongs to; CUDA's own come with a toolkit or "
+         "with `pip install nvidia-cuda-runtime nvidia-cuda-cccl` beside NVRTC's wheel";
+}
 
 /* As NVRTC counts: some have no line. "3 errors detected in the compilation of ..." */
 static int count_errors(const char *log) {
@@ -105,8 +125,8 @@ static pg_code explain(const char *log, const char *name, pg_error *error) {
   int line_length = (int)strcspn(text, "\n"), errors = count_errors(log);
   pg_fail(error, PG_COMPILE, "%.*s:%d: %.*s", file_length, file, number, line_length, text);
   pg_where(error, "%.*s:%d", file_length, file, number);
-  if (strstr(log, "could not open source file") || strstr(log, "cannot open source file"))
-    return pg_hint(error, "%s", missing_header);
+  const char *header = missing_header(log);
+  if (header) return pg_hint(error, "%s", header);
   return errors > 1 ? pg_hint(error, "the first of %d errors", errors) : PG_COMPILE;
 }
 

@@ -223,6 +223,8 @@ local CANDIDATES = {
   "a folder with plan.lua: return { kernel =, launch = { grid =, block = } or steps, args =, "
     .. "scratch =, define =, include =, options =, knobs = }; numbers may be expressions of the "
     .. "parameters (tasks/README.md)",
+  "in CUDA C++ by NVRTC: no headers of the host (<stdint.h>, <cmath>); printf, assert and "
+    .. "mathematical functions are there without",
   'in Rust: #![no_std] #![feature(abi_ptx)] use gpu::*; #[unsafe(no_mangle)] pub unsafe extern '
     .. '"ptx-kernel" fn NAME(x: *const f32, n: i32) { let i = global_x(); if i < n as u32 { ... '
     .. '} } (kernels/README.md)',

@@ -222,6 +222,28 @@ static void a_missing_header_says_where_headers_are_searched(void **state) {
   contains(error.hint, "-I");
 }
 
+static void headers_of_the_host_are_not_needed(void **state) {
+  (void)state;
+  need_nvrtc();
+  static const struct {
+    const char *header, *hint;
+  } cases[] = {{"stdint.h", "cuda/std/cstdint"},
+               {"cmath", "printf, assert"},
+               {"assert.h", "are there without"},
+               {"asserts.h", "-I"},
+               {"sert.h", "-I"},
+               {"no/such", "-I"},
+               {"stdio.hpp", "-I"},
+               {"a_name_of_more_than_sixteen.h", "-I"}};
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    char source[64];
+    pg_error error;
+    snprintf(source, sizeof source, "#include <%s>\n", cases[i].header);
+    compile_error((pg_compile_request){.source = source, .name = "h.cu"}, &error, NULL, 0);
+    contains(error.hint, cases[i].hint);
+  }
+}
+
 static void bad_options_are_compile_errors(void **state) {
   (void)state;
   need_nvrtc();
@@ -754,6 +776,7 @@ int main(void) {
       cmocka_unit_test(errors_without_a_line_are_counted),
       cmocka_unit_test(an_error_in_a_header_names_the_header),
       cmocka_unit_test(a_missing_header_says_where_headers_are_searched),
+      cmocka_unit_test(headers_of_the_host_are_not_needed),
       cmocka_unit_test(bad_options_are_compile_errors),
       cmocka_unit_test(a_wrong_expression_is_a_compile_error),
       cmocka_unit_test(no_source_is_an_error),

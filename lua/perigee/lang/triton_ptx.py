@@ -52,7 +52,7 @@ def in_function(error, path):
     line, column, message = None, None, ""
     while isinstance(error, CompilationError):
         message = error.error_message or message
-        at = whole.find(error.src) if error.src else -1
+        at = whole.find(error.src.rstrip()) if error.src else -1
         if at >= 0 and hasattr(error.node, "lineno"):
             line, column = whole.count("\n", 0, at) + error.node.lineno, error.node.col_offset
         error = error.__cause__
