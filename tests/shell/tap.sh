@@ -20,16 +20,17 @@ skip() { # NAME WHY
   echo "ok $number - $1 # SKIP $2"
 }
 
-# The others of ten runs tell how busy the machine is.
-fastest_us() { # COMMAND...
+# Whether a run takes less: that others take more tells how busy the machine is.
+takes_less() { # MICROSECONDS COMMAND...: "yes", or what the best of forty took
   local start took best=999999999
-  for _ in {1..10}; do
+  for _ in {1..40}; do
     start=${EPOCHREALTIME/./}
-    "$@" >/dev/null
+    "${@:2}" >/dev/null
     took=$((${EPOCHREALTIME/./} - start))
     ((took < best)) && best=$took
+    ((best < $1)) && echo yes && return
   done
-  echo "$best"
+  echo "$best us at best"
 }
 
 finish() {

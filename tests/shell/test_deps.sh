@@ -16,7 +16,7 @@ fake() { # TOOL BODY
 }
 
 check "says nothing when nothing is missing" "$(.ci/deps build test 2>&1; echo "status $?")" "status 0"
-check "and takes under 100 ms" "$(($(fastest_us .ci/deps build test) < 100000))" 1
+check "and takes under 100 ms" "$(takes_less 100000 .ci/deps build test)" yes
 
 check "without apt: names the packages" "$(deps build)" \
   "deps: missing: gcc make (Debian's names), and there is no apt-get here.*status 3"
