@@ -108,7 +108,9 @@ static void add_allocation(text *t, const pg_fault *f, const sim_launch *launch)
     add(t, "\n  a null pointer");
     return;
   }
-  if (!f->allocation_base) {
+  if (!f->allocation_base && !strcmp(f->space, "shared")) {
+    add(t, "\n  the kernel declares no shared memory, and the launch gives it none");
+  } else if (!f->allocation_base) {
     add(t, "\n  there is no allocation near it");
   } else if (f->distance < 0) {
     add(t, "\n  %lld bytes before the start of %s (%llu bytes)", (long long)-f->distance, name,

@@ -483,6 +483,16 @@ static void past_end(void **state) {
   ok(launch("past_end", 1, 100, 0, and_int(with(1, z), 100)));
 }
 
+static void shared_memory_that_nobody_gave(void **state) {
+  (void)state;
+  pg_ptr x = put(NULL, 400, "x");
+  pg_fault f = fault_of(PG_LAUNCH, "dynamic_reverse", 1, 100, with(2, x, x));
+  assert_int_equal(f.kind, PG_FAULT_OUT_OF_BOUNDS);
+  assert_string_equal(f.space, "shared");
+  assert_non_null(
+      strstr(f.text, "the kernel declares no shared memory, and the launch gives it none"));
+}
+
 /* An array of no elements is an array: what misses it says so. */
 static void past_nothing(void **state) {
   (void)state;
@@ -652,6 +662,7 @@ int main(void) {
       cmocka_unit_test_setup_teardown(counts_what_saxpy_does, open_profile, close_device),
       FAULTY(past_end),
       FAULTY(past_nothing),
+      FAULTY(shared_memory_that_nobody_gave),
       FAULTY(shared_past_end),
       FAULTY(misaligned),
       FAULTY(read_only),
