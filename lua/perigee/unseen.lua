@@ -78,14 +78,25 @@ local function ask(arm, timing, count, sets, renew)
   return us
 end
 
--- What others take: as all samples did, or those just before where the device has become slower.
-local function usual_of(arm, before_us)
-  if arm.method == "graph" then return before_us end
-  return math.max(arm.summary.median, before_us)
+local function most(arm, us, share, more_us)
+  return us + (share * us + more_us) / arm.batch
 end
 
--- A sample that has inputs for the first time: {us, usual = what others take}, nil where that is
--- not known; or nil and a failure. They come right before it: else a launch on others might look.
+-- What others take: as all samples did. A task's own may as well take what those just before did,
+-- where the device has become slower; a candidate can make itself slower once it knows.
+local function usual_of(arm, before_us)
+  if arm.method == "graph" then return before_us end
+  return arm.impl.foreign and arm.summary.median or math.max(arm.summary.median, before_us)
+end
+
+-- Whether those just before were as quick as all samples were; of graphs something else says it.
+local function is_as_timed(arm, before_us)
+  return arm.method == "graph" or before_us <= most(arm, arm.summary.median, SHARE, MORE_US)
+end
+
+-- A sample that has inputs for the first time: {us, usual = what others take, as_timed}, nil where
+-- that is not known; or nil and a failure. They come right before it: else a launch on others might
+-- look.
 local function first_time(arm, timing)
   local before = draw_count(arm)
   local sets = timing.choose_sets(arm, before + 1, method_of(arm))
@@ -95,8 +106,9 @@ local function first_time(arm, timing)
   if not us or not us[before + 1] then return nil, failure end
   local others = {}
   for number = 1, before do others[#others + 1] = us[number] end
-  local usual = timing.median(others)
-  return usual and { us = us[before + 1], usual = usual_of(arm, usual) }
+  local now = timing.median(others)
+  return now and { us = us[before + 1], usual = usual_of(arm, now),
+    as_timed = is_as_timed(arm, now) }
 end
 
 -- What the same inputs take now, every other sample; nil where that is not known, and a failure.
@@ -108,10 +120,6 @@ local function again(arm, timing)
   if not us then return nil, failure end
   for number = 2, count, 2 do list[#list + 1] = us[number] end
   return timing.median(list)
-end
-
-local function most(arm, us, share, more_us)
-  return us + (share * us + more_us) / arm.batch
 end
 
 local function too_slow(arm, us, usual)
@@ -132,8 +140,8 @@ local function differs_in_graphs(arm, usual)
     and usual > (1 + SHARE) * arm.summary.median + LAUNCH_US * #arm.steps + START_US / arm.batch
 end
 
--- One try: {us, usual, again, kept = whether it shows that answers were kept}, nil where it says
--- nothing; or nil and a failure.
+-- One try: {us, usual, as_timed, again, kept = whether it shows that answers were kept}, nil where
+-- it says nothing; or nil and a failure.
 local function try(arm, timing)
   local one, failure = first_time(arm, timing)
   if not one then return nil, failure end
@@ -159,6 +167,13 @@ local function cheat(arm, us)
   return { verdict = "cheat", reason = text, findings = { { kind = "kept_answers", text = text } } }
 end
 
+-- It was slower than its time in every try, on inputs that it had seen, too: nobody can say why.
+local function slower(arm, us)
+  return { verdict = "environment", findings = {}, reason = ("%s when it was timed, %s since then, "
+    .. "on whatever inputs: the device has become slower, or the candidate made itself so"):format(
+    units.time(arm.summary.median), units.time(us)), hint = "time it again" }
+end
+
 --- Time an arm on inputs that it has not seen, and compare. Its `unseen_us` is the least such time,
 -- `again_us` what the same inputs took again; its `unseen_why` says why there is none.
 -- @tparam table arm timed
@@ -169,6 +184,7 @@ function unseen.judge(arm, timing)
     arm.unseen_why = "a library, in a runner that no candidate enters"
     return nil
   end
+  local as_timed = false
   for number = 1, tries_of(arm) do
     local fresh, why = versions.unseen(arm.case, number)
     if not fresh or not arm.fresh_set then
@@ -182,8 +198,9 @@ function unseen.judge(arm, timing)
       arm.unseen_us, arm.again_us = one.us, one.again
     end
     if one and not one.kept then return nil end
+    as_timed = as_timed or one ~= nil and one.as_timed
   end
-  if arm.unseen_us then return cheat(arm, arm.unseen_us) end
+  if arm.unseen_us then return (as_timed and cheat or slower)(arm, arm.unseen_us) end
   arm.unseen_why = "the host was late for each sample, or the clock low"
 end
 

@@ -531,6 +531,16 @@ function TestTiming:test_a_sample_on_inputs_that_were_never_seen()
     lu.assertEquals(once.renewed, 2)
     lu.assertEquals(once.time.unseen_us, 10)
     lu.assertNil(once.time.again_us) -- which is of the same try
+    if method ~= "graph" then -- from the first on all inputs are slow
+      local turned
+      turned = made_up(function(set, how)
+        return (turned.renewed > 1 or set == 2 and how.renew) and 15 or 10
+      end, method, batch)
+      lu.assertEquals(time_made_up(turned).failure.verdict, "cheat", method)
+      turned = made_up(function() return turned.renewed > 0 and 15 or 10 end, method, batch)
+      lu.assertEquals(time_made_up(turned).failure.verdict, "environment", method)
+      lu.assertStrContains(turned.failure.reason, "10.00 us when it was timed, 15.00 us since then")
+    end
   end
 end
 
