@@ -157,7 +157,8 @@ local function add_success(rec, arm, session)
   rec.verdict, rec.findings = "passed", findings_of(arm, arm.findings)
   rec.time, rec.speedup, rec.speedup_ci95 = arm.time, arm.speedup, arm.speedup_ci95
   rec.efficiency = efficiency(arm, session)
-  rec.counters, rec.export_us = arm.counters, arm.export_us
+  rec.counters = arm.counters and arm.counters.complete and arm.counters or nil -- no 0 for unknown
+  rec.export_us = arm.export_us
   if arm.profile then rec.lines, rec.hot_addresses = arm.profile.lines, arm.profile.hot end
   if not gpu_clock then rec.sim_wall_us = arm.wall_us end
   flag_seed(rec, session)

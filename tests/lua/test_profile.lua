@@ -138,6 +138,15 @@ function TestRun:test_text()
   lu.assertEquals(beside, {}) -- the other kernel did not run
 end
 
+-- A 0 would be read as a count.
+function TestRun:test_what_does_not_count_has_no_counters()
+  for _, device in ipairs { "sim", "sim:check" } do
+    local text = shell((RUN:gsub("sim:profile", device)) .. " --json")
+    local rec = core.json_decode(text:match "{[^\n]+")
+    lu.assertEquals({ rec.verdict, rec.device, rec.counters }, { "passed", device })
+  end
+end
+
 function TestRun:test_json_lines_add_up()
   local text, status = shell(RUN .. " --json")
   lu.assertEquals(status, 0)
