@@ -141,7 +141,7 @@ end
 -- A 0 would be read as a count.
 function TestRun:test_what_does_not_count_has_no_counters()
   for _, device in ipairs { "sim", "sim:check" } do
-    local text = shell((RUN:gsub("sim:profile", device)) .. " --json")
+    local text = shell((RUN:gsub("%-%-annotate.*", "--json --device " .. device)))
     local rec = core.json_decode(text:match "{[^\n]+")
     lu.assertEquals({ rec.verdict, rec.device, rec.counters }, { "passed", device })
   end
