@@ -14,7 +14,7 @@ import triton
 import triton.language as tl
 
 from tsdf import (
-    DROPPED, EMPTY, any_of, block_hash, block_key, insert_from, look, ray_to, sample_at,
+    DROPPED, EMPTY, advance, any_of, block_hash, block_key, look, ray_to, sample_at,
 )
 
 LAUNCH = {
@@ -68,20 +68,21 @@ def allocate(
             cam_x, cam_y, cam_z, previous,
         )
         missing = any_of((sa != ka) | (sb != kb) | (sc != kc))
+        tries = 0
         while missing:
             a = sa != ka
-            b = sb != kb
-            key = tl.where(a, ka, tl.where(b, kb, kc))
-            slot = tl.where(a, la, tl.where(b, lb, lc))
-            seen = tl.where(a, sa, tl.where(b, sb, sc))
-            insert_from(
-                table, coord, block_count, drop_count, table_mask, capacity, key, slot, seen,
-                tl.zeros(key.shape, tl.int32), False, AT_ONCE,
+            b = ~a & (sb != kb)
+            c = ~a & ~b
+            slot, seen, _ = advance(
+                table, coord, block_count, drop_count, table_mask, capacity,
+                tl.where(a, ka, tl.where(b, kb, kc)), tl.where(a, la, tl.where(b, lb, lc)),
+                tl.where(a, sa, tl.where(b, sb, sc)), la, tries, False, AT_ONCE,
             )
-            sc = tl.where(a | b, sc, kc)
-            sb = tl.where(a, sb, kb)
-            sa = ka
-            missing = any_of((sb != kb) | (sc != kc))
+            la, sa = tl.where(a, slot, la), tl.where(a, seen, sa)
+            lb, sb = tl.where(b, slot, lb), tl.where(b, seen, sb)
+            lc, sc = tl.where(c, slot, lc), tl.where(c, seen, sc)
+            tries += 1
+            missing = any_of((sa != ka) | (sb != kb) | (sc != kc)) & (tries >> 2 <= table_mask)
 
 
 @triton.jit

@@ -22,7 +22,7 @@ pub unsafe extern "ptx-kernel" fn allocate(
     let grid = Grid { voxel, inv_voxel, trunc };
     let pool = Pool { table, mask: table_mask, coord, block_count, drop_count, capacity };
     unsafe {
-        each_sample::<1>(points, i, cam, grid, steps, |sample| {
+        each_sample::<1>(&ray_to(points, i, cam), cam, grid, steps, |sample| {
             find_or_insert::<false>(&pool, block_key(sample.block()), sample.block());
         });
     }

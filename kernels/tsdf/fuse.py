@@ -9,7 +9,7 @@ import triton.language as tl
 
 from allocate import allocate as allocate_points
 from tsdf import (
-    DROPPED, EMPTY, any_of, block_hash, block_key, insert_from, look, next_sample, ray_to,
+    DROPPED, EMPTY, advance, any_of, block_hash, block_key, look, next_sample, ray_to,
     wait_for_blocks,
 )
 from update import add_samples, observation, update as update_points, update_warp as update_sums
@@ -82,11 +82,14 @@ def fuse(
         key = block_key(x >> 3, y >> 3, z >> 3)
         slot = block_hash(x >> 3, y >> 3, z >> 3) & table_mask
         seen, found = look(table, slot, asks, key, block, True)
-        if any_of(seen != key):
-            found, slot = insert_from(
+        tries = 0
+        while any_of(seen != key) & (tries <= table_mask):
+            slot, seen, found = advance(
                 table, coord, block_count, drop_count, table_mask, capacity, key, slot, seen, found,
-                True, True,
+                tries, True, True,
             )
+            tries += 1
+        found = tl.where(seen == key, found, DROPPED)
         block = tl.where(asks, wait_for_blocks(table, slot, found, asks), block)
         add_samples(
             tsdf, weight, r, g, b, block, x, y, z, sdf, counts, inv_trunc, weight_cap, pw, pr, pg, pb,

@@ -30,8 +30,9 @@ pub unsafe extern "ptx-kernel" fn fuse(
     let pool = Pool { table, mask: table_mask, coord, block_count, drop_count, capacity };
     let voxels = Voxels { tsdf, weight, r, g, b };
     unsafe {
+        let ray = ray_to(points, i, cam);
         let seen = observation_of(point_weight, point_color, i);
-        each_sample::<1>(points, i, cam, grid, steps, |sample| {
+        each_sample::<1>(&ray, cam, grid, steps, |sample| {
             let block = find_or_insert::<false>(&pool, block_key(sample.block()), sample.block());
             if block >= 0 {
                 voxels.add_sample(block, sample, &seen, inv_trunc, weight_cap);

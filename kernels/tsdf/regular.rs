@@ -39,7 +39,7 @@ pub unsafe extern "ptx-kernel" fn allocate_regular(
     let grid = Grid { voxel, inv_voxel, trunc };
     let lattice = Lattice { x: first_x, y: first_y, z: first_z, wide, high };
     unsafe {
-        each_sample::<2>(points, i, cam, grid, steps, |sample| {
+        each_sample::<2>(&ray_to(points, i, cam), cam, grid, steps, |sample| {
             let at = present.offset(place_of(lattice, sample) as isize);
             if *at == 0 {
                 store_relaxed_i32(at, 1);
@@ -64,8 +64,9 @@ pub unsafe extern "ptx-kernel" fn update_regular(
     let lattice = Lattice { x: first_x, y: first_y, z: first_z, wide, high };
     let voxels = Voxels { tsdf, weight, r, g, b };
     unsafe {
+        let ray = ray_to(points, i, cam);
         let seen = observation_of(point_weight, point_color, i);
-        each_sample::<2>(points, i, cam, grid, steps, |sample| {
+        each_sample::<2>(&ray, cam, grid, steps, |sample| {
             let block = *index.offset(place_of(lattice, sample) as isize);
             if block >= 0 {
                 voxels.add_sample(block, sample, &seen, inv_trunc, weight_cap);
@@ -90,8 +91,9 @@ pub unsafe extern "ptx-kernel" fn update_dense(
     let lattice = Lattice { x: first_x, y: first_y, z: first_z, wide, high };
     let voxels = Voxels { tsdf, weight, r, g, b };
     unsafe {
+        let ray = ray_to(points, i, cam);
         let seen = observation_of(point_weight, point_color, i);
-        each_sample::<2>(points, i, cam, grid, steps, |sample| {
+        each_sample::<2>(&ray, cam, grid, steps, |sample| {
             voxels.add_sample(place_of(lattice, sample), sample, &seen, inv_trunc, weight_cap);
         });
     }

@@ -139,7 +139,8 @@ NOBODY = tl.constexpr(1 << 20)  # above all lanes
 @triton.jit
 def same_lanes(value):
     """Masks of the warp's lanes that hold the same value, of 32 values, one a lane: match.any, which
-    Triton has no word for."""
+    Triton has no word for. It takes 11 cycles (H200) for each distinct value, so lanes that want
+    nothing had better share one."""
     return tl.inline_asm_elementwise(
         "match.any.sync.b32 $0, $1, 0xffffffff;", "=r,r", [value], dtype=tl.int32, is_pure=False,
         pack=1,
@@ -209,7 +210,7 @@ def claim_all(
 ):
     """Claims the entries of lanes that see an empty one, all at once, one lane an entry. Returns what
     the lanes see now, and their blocks, PENDING where another warp was faster."""
-    leader = libdevice.ffs(same_lanes(tl.where(empty, slot, -1 - lane))) - 1
+    leader = libdevice.ffs(same_lanes(tl.where(empty, slot, -1))) - 1
     leads = empty & (leader == lane)
     old = swap_some(table + 2 * slot, key, leads)
     won = leads & (old == EMPTY)
@@ -261,51 +262,42 @@ def look(table, slot, mask, seen, block, WITH_BLOCKS: tl.constexpr):
 
 @triton.jit
 def probe(table, table_mask, key, slot, seen, block, TIMES: tl.constexpr, WITH_BLOCKS: tl.constexpr):
-    """Lanes that see another key go on along their chains. Also whether any of them still does."""
+    """Lanes that see another key go on along their chains."""
     for _ in tl.static_range(TIMES):
         searching = (seen != key) & ~is_empty(seen)
         slot = tl.where(searching, (slot + 1) & table_mask, slot)
         seen, block = look(table, slot, searching, seen, block, WITH_BLOCKS)
-    return slot, seen, block, any_of((seen != key) & ~is_empty(seen))
+    return slot, seen, block
 
 
 @triton.jit
-def insert_from(
-    table, coord, block_count, drop_count, table_mask, capacity, key, slot, seen, block,
+def advance(
+    table, coord, block_count, drop_count, table_mask, capacity, key, slot, seen, block, tries,
     WITH_BLOCKS: tl.constexpr, AT_ONCE: tl.constexpr,
 ):
-    """Inserts the keys that lanes do not see at their slots, by claim_all or claim_each. Returns
-    blocks, PENDING where another warp has not published one yet, and slots; blocks are void without
-    WITH_BLOCKS."""
-    lane = tl.arange(0, key.shape[0])
-    left = table_mask + 1  # so many entries at most
-    more = left > 0
-    while more:
-        slot, seen, block, walking = probe(table, table_mask, key, slot, seen, block, 2, WITH_BLOCKS)
-        while walking & (left > 0):
-            slot, seen, block, walking = probe(
-                table, table_mask, key, slot, seen, block, STEPS, WITH_BLOCKS
+    """Lanes that do not see their keys at their slots go on along their chains, and claim what is
+    empty there, by claim_all or claim_each. They are to come again until all see their keys; with
+    more tries they go farther. Slots, what is seen there, and blocks, which are void without
+    WITH_BLOCKS, and PENDING where another warp has not published one yet."""
+    slot, seen, block = probe(table, table_mask, key, slot, seen, block, 2, WITH_BLOCKS)
+    if tries > 5:  # a long chain
+        slot, seen, block = probe(table, table_mask, key, slot, seen, block, 2 * STEPS, WITH_BLOCKS)
+    # What looks empty may be a stale line of the L1 cache.
+    seen = tl.load(table + 2 * slot.to(tl.int64), mask=is_empty(seen), other=seen, volatile=True)
+    empty = is_empty(seen)
+    if any_of(empty):
+        lane = tl.arange(0, key.shape[0])
+        if AT_ONCE:
+            seen, block = claim_all(
+                table, coord, block_count, drop_count, capacity, key, slot.to(tl.int32), empty, seen,
+                block, lane, WITH_BLOCKS,
             )
-            left -= 1
-        more = any_of(is_empty(seen))
-        if more:
-            # What looks empty may be a stale line of the L1 cache.
-            empty = is_empty(seen)
-            seen = tl.load(table + 2 * slot.to(tl.int64), mask=empty, other=seen, volatile=True)
-            empty = is_empty(seen)
-            if any_of(empty):
-                if AT_ONCE:
-                    seen, block = claim_all(
-                        table, coord, block_count, drop_count, capacity, key, slot.to(tl.int32),
-                        empty, seen, block, lane, WITH_BLOCKS,
-                    )
-                else:
-                    seen, block = claim_each(
-                        table, coord, block_count, drop_count, capacity, key, slot.to(tl.int32),
-                        empty, seen, block, lane,
-                    )
-            more = any_of(seen != key) & (left > 0)
-    return tl.where(seen == key, block, DROPPED), slot
+        else:
+            seen, block = claim_each(
+                table, coord, block_count, drop_count, capacity, key, slot.to(tl.int32), empty, seen,
+                block, lane,
+            )
+    return slot, seen, block
 
 
 @triton.jit

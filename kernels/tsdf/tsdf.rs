@@ -80,15 +80,14 @@ pub fn sample_at(ray: &Ray, s: i32, cam: Vec3, grid: Grid) -> Sample {
     Sample { x, y, z, sdf: ray.length - norm(dx, dy, dz) }
 }
 
-/// Calls `visit` with the samples of the ray to point i that count, of `AT_ONCE` samples together:
-/// LLVM unrolls no loop for a GPU, where NVRTC does.
+/// Calls `visit` with the samples of a ray that count, of `AT_ONCE` samples together: LLVM unrolls no
+/// loop for a GPU, where NVRTC does.
 #[inline(always)]
-pub unsafe fn each_sample<const AT_ONCE: i32>(
-    points: *const f32, i: u32, cam: Vec3, grid: Grid, steps: i32, mut visit: impl FnMut(&Sample),
+pub fn each_sample<const AT_ONCE: i32>(
+    ray: &Ray, cam: Vec3, grid: Grid, steps: i32, mut visit: impl FnMut(&Sample),
 ) {
-    let ray = unsafe { ray_to(points, i, cam) };
     let mut take = |s: i32| {
-        let sample = sample_at(&ray, s, cam, grid);
+        let sample = sample_at(ray, s, cam, grid);
         if sample.sdf < -grid.trunc {
             return;
         }

@@ -130,8 +130,8 @@ def update_warp(
         block = tl.where(enters, found, block)
         at, adds = voxels_of(block, x, y, z, weight, counts, weight_cap)
         value = clamped(sdf, inv_trunc) * pw
-        # Lanes that add nothing are groups of their own; voxels fit 31 bits.
-        same = same_lanes(tl.where(adds, at.to(tl.int32), -1 - lane))
+        # Voxels fit 31 bits.
+        same = tl.where(adds, same_lanes(tl.where(adds, at.to(tl.int32), -1)), 0)
         value, sw, sr, sg, sb = sum_of_groups(same, lane, value, pw, pr, pg, pb)
         leads = adds & (libdevice.ffs(same) - 1 == lane)
         add(tsdf, weight, r, g, b, at, value, sw, sr, sg, sb, leads)

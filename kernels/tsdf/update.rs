@@ -23,8 +23,9 @@ pub unsafe extern "ptx-kernel" fn update(
     let grid = Grid { voxel, inv_voxel, trunc };
     let voxels = Voxels { tsdf, weight, r, g, b };
     unsafe {
+        let ray = ray_to(points, i, cam);
         let seen = observation_of(point_weight, point_color, i);
-        each_sample::<1>(points, i, cam, grid, steps, |sample| {
+        each_sample::<1>(&ray, cam, grid, steps, |sample| {
             let block = find(table, table_mask, block_key(sample.block()), sample.block());
             if block >= 0 {
                 voxels.add_sample(block, sample, &seen, inv_trunc, weight_cap);
@@ -49,9 +50,10 @@ pub unsafe extern "ptx-kernel" fn update_ray(
     let grid = Grid { voxel, inv_voxel, trunc };
     let voxels = Voxels { tsdf, weight, r, g, b };
     unsafe {
+        let ray = ray_to(points, i, cam);
         let seen = observation_of(point_weight, point_color, i);
         let (mut previous, mut block) = (EMPTY, DROPPED);
-        each_sample::<1>(points, i, cam, grid, steps, |sample| {
+        each_sample::<1>(&ray, cam, grid, steps, |sample| {
             let key = block_key(sample.block());
             if key != previous {
                 previous = key;

@@ -67,9 +67,6 @@ already hold blocks (parameter warm): they keep their places.]],
     { name = "triton", "triton", "kernels/tsdf/allocate.py" },
     { name = "triton-late", "triton", "kernels/tsdf/allocate.py", kernel = "allocate_late" },
     {
-      name = "triton-lanes", "triton", "kernels/tsdf/allocate_lanes.py", kernel = "allocate_lanes",
-    },
-    {
       name = "triton-published", "triton", "kernels/tsdf/allocate.py",
       kernel = "allocate_published",
       scratch = { scratch_slots = { dtype = "i64", n = "n", init = 0 } },

@@ -56,9 +56,6 @@ cap or above adds nothing at all; the weight that it sees may be an older one.]]
     { name = "triton", "triton", "kernels/tsdf/update.py" },
     { name = "triton-warp", "triton", "kernels/tsdf/update.py", kernel = "update_warp" },
     {
-      name = "triton-lanes", "triton", "kernels/tsdf/update_lanes.py", kernel = "update_lanes",
-    },
-    {
       name = "triton-published", "triton", "kernels/tsdf/update.py", kernel = "update_published",
       on_request = true, doc = "misses blocks where probe chains are long",
     },

@@ -144,7 +144,6 @@ function page.figures(data)
   end
   local function share(...) return ("%.0f%%"):format(100 * (part(...).share or 0)) end
   local _, triton_most = range_of(s, { "allocate", "triton" })
-  local lanes = range_of(s, { "allocate", "triton-lanes" }, { "update", "triton-lanes" })
   return {
     plain = us("allocate", "base", "cuda"), control = us("allocate_regular", "base", "cuda"),
     factor = factor "base", dense = factor "pts-1280k", far = factor "r-2.0",
@@ -156,8 +155,6 @@ function page.figures(data)
     rust = range_of(s, table.unpack(RUST)),
     late = range_of(s, { "allocate", "triton-late" }),
     triton_most = ("%.2f"):format(triton_most or 0),
-    lanes = lanes and ("; line by line as CUDA C++ (`triton-lanes`) %s in both"):format(lanes)
-      or " ",
     summed = range_of(s, { "update", "triton" }, { "update", "triton-warp" }),
     published = range_of(s, { "allocate", "triton-published" }), opponent = beside_published(data),
     looks = us("allocate", "base", "cuda-late"), warp = us("update", "base", "cuda-warp"),
@@ -173,7 +170,7 @@ local function said(template, figures)
     missing = missing or not figures[name] or figures[name] == ""
     return figures[name] or ""
   end)
-  return not missing and text:gsub(" %.", ".") or nil
+  return not missing and text or nil
 end
 
 local SHORT = {
@@ -190,7 +187,7 @@ local SHORT = {
   [[- **The language's share is small** ([figures](#which-share-is-the-languages)). With the same
   levers, in the cells of 320,000 points and more, Rust takes $rust times as long as CUDA C++;
   Triton $late times in `allocate`, where it cannot branch by lane (`triton-late`; without PTX of
-  its own up to $triton_most), and $summed times in `update`$lanes. CUDA C++ is no weak opponent
+  its own up to $triton_most), and $summed times in `update`. CUDA C++ is no weak opponent
   there: its plain arm without waits takes $opponent times as long as the published CUDA C++
   ([figures](#beside-the-published-figures)).
   The published Triton program takes $published

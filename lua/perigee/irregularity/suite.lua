@@ -25,7 +25,7 @@ suite.CONTROLS = {
 -- Arms of other names than "language-lever": whose levers they have, the first that a stage has.
 local PEERS = {
   triton = { "cuda-late", "cuda-ray", "cuda" }, ["triton-published"] = { "cuda" },
-  ["triton-lanes"] = { "cuda-late", "cuda-ray" }, ["triton-pass"] = { "cuda-ray-pass" },
+  ["triton-pass"] = { "cuda-ray-pass" },
 }
 
 --- A list of words between commas; nil for nil.
