@@ -16,7 +16,7 @@ extern "C" __global__ void saxpy(const float* x, const float* y, float* z, float
 }
 ]]
 
-local LOOKS, TRIES = 5, 3 -- calls of tools that look things up, and of compile and check, at a task
+local CALLS = 20 -- of each tool, if there is time
 
 local device, lasts = arg[1] or "auto", tonumber(arg[2]) or 30
 if arg[3] then TASKS = table.move(arg, 3, #arg, 1, {}) end
@@ -92,10 +92,10 @@ local function late() return core.now() > until_ end
 -- Each text is new to the compiler's cache.
 local function fresh(source) return ("%s\n// %d"):format(source, number) end
 
--- Counters of the GPU, once for each task.
+-- Counters of the GPU.
 local function say_counted(task, counted)
   if counted.no_hardware then print(task, counted.no_hardware) end
-  for _, row in ipairs(not verdicts[task] and counted.hardware or {}) do
+  for _, row in ipairs(counted.hardware or {}) do
     print(task, row.name, row.value, row.suggests)
   end
 end
@@ -110,36 +110,36 @@ local function say_final(task, answer, timed, final)
   verdicts[task] = row
 end
 
--- What an agent does at a task: it looks, tries a few times, and hands in.
+-- What an agent does at a task: it looks, tries, and hands in.
 local function work_at(task)
-  for _ = 1, LOOKS do tool("list_tasks", { text = task }) end
-  local described
-  for _ = 1, LOOKS do described = tool("describe_task", { task = task, reference = "naive" }) end
+  tool("list_tasks", { text = task })
+  local described = tool("describe_task", { task = task, reference = "naive" })
   local source = (described.reference or {}).source
   if not source then return end
-  local answer
-  for _ = 1, TRIES do
-    tool("compile", { task = task, source = fresh(source) })
-    answer = judge("check", { task = task, source = fresh(source) })
-    if late() then return end
-  end
-  local timed = judge("time", { task = task, source = source })
-  for _ = 1, LOOKS do
-    if timed.attempt then tool("diff", { a = answer.attempt, b = timed.attempt }) end
-    tool("history", {})
-    tool("leaderboard", { task = task })
-  end
-  if late() then return end
-  say_counted(task, tool("profile", { task = task, source = source }))
-  if late() then return end
-  say_final(task, answer, timed, tool("submit", { task = task, source = source }))
+  tool("compile", { task = task, source = fresh(source) })
+  local answer = judge("check", { task = task, source = fresh(source) })
+  local timed = judge("time", { task = task, source = fresh(source) })
+  if timed.attempt then tool("diff", { a = answer.attempt, b = timed.attempt }) end
+  tool("history", {})
+  tool("leaderboard", { task = task })
+  say_final(task, answer, timed, tool("submit", { task = task, source = fresh(source) }))
+  return source
 end
 
-repeat
-  for _, task in ipairs(TASKS) do
-    if not late() then work_at(task) end
+-- In turns, until there are enough calls or no time is left.
+local function turns(work)
+  for i = 1, CALLS do
+    if i > #TASKS and late() then return end
+    work(TASKS[(i - 1) % #TASKS + 1], i)
   end
-until late()
+end
+
+local sources = {}
+turns(function(task) sources[task] = work_at(task) end)
+turns(function(task, i)
+  local counted = sources[task] and tool("profile", { task = task, source = sources[task] })
+  if counted and i <= #TASKS then say_counted(task, counted) end
+end)
 
 local rows = {}
 for _, task in ipairs(TASKS) do rows[#rows + 1] = verdicts[task] end
