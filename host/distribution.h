@@ -52,9 +52,9 @@ typedef struct pg_draws {
 pg_code pg_test_draws(const pg_array *array, const pg_distribution *d, pg_draws *out,
                       pg_error *error);
 
-/* Windows of `width` elements that are there before, wherever they lie, also backwards or with other
- * signs; *at: the first such window's first element. A window in `width` is looked for (one in
- * 2^-18 of the array where that is more), so a copy shows when it is a few times as long, and a
+/* Windows of `width` elements that are there before, wherever they lie, also backwards or with
+ * other signs; *at: the first such window's first element. A window in `width` is looked for (one
+ * in 2^-18 of the array where that is more), so a copy shows when it is a few times as long, and a
  * sequence of any period up to count / width. PG_MEMORY, PG_RANGE (width 0). */
 pg_code pg_repeated_windows(const pg_array *array, size_t width, uint64_t key, size_t *repeats,
                             size_t *at, pg_error *error);
