@@ -53,21 +53,10 @@ end
 
 -- ---- the process that looks after a command ----
 
--- A line from the other end of a channel; nil when it ended, or said nothing for so long.
-local function line_of(other, seconds)
-  local deadline = seconds and core.now() + seconds
-  while not deadline or core.now() < deadline do
-    core.poll({ other.channel }, { other:wants(true) }, deadline and deadline - core.now() or -1)
-    other:flush()
-    local lines, ended = other:receive()
-    if lines[1] or ended then return lines[1] end
-  end
-end
-
 --- `perigee --agent`: does what one line asks for, core.attend's table, and answers with one.
 function agent.main()
   local asker <close> = peer.new(core.standard_channel())
-  local line = line_of(asker)
+  local line = asker:line()
   if not line then return 0 end
   local text, ended, code = core.attend(core.json_decode(line))
   asker:send(text and { text = text, ended = ended, code = code } or { failure = ended.message })
@@ -104,7 +93,7 @@ function agent.ask(command, request, how)
   keeper:send { command = command, input = core.json_encode(request), seconds = how.seconds,
     output_most = REPLY_MOST, memory_most = how.memory, folder = how.folder, writes = writes,
     kept = how.kept, hidden = how.hidden, door = how.door, server = how.server }
-  local line = line_of(keeper, how.seconds + GRACE_S)
+  local line = keeper:line(how.seconds + GRACE_S)
   local said = line and core.json_decode(line)
   if not said or said.failure then
     core.error("environment", said and said.failure or "the agent's process was lost",

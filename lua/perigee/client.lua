@@ -3,10 +3,9 @@
 
 local core = require "perigee.core"
 local peer = require "perigee.serve.peer"
+local protocol = require "perigee.serve.protocol"
 
 local client = {}
-
-local VERSION = "2025-11-25"
 
 local Client = {}
 Client.__index = Client
@@ -17,15 +16,11 @@ local function ask(self, method, params)
   self.number = self.number + 1
   self.server:send { jsonrpc = "2.0", id = self.number, method = method, params = params }
   while true do
-    core.poll({ self.server.channel }, { self.server:wants(true) }, -1)
-    self.server:flush()
-    local lines, ended = self.server:receive()
-    for _, line in ipairs(lines) do
-      local message = core.json_decode(line)
-      if message.error then core.error("invalid", message.error.message) end
-      if message.id == self.number then return message.result end
-    end
-    if ended then core.error("crashed", "the server ended without an answer") end
+    local line = self.server:line()
+      or core.error("crashed", "the server ended without an answer")
+    local message = core.json_decode(line)
+    if message.error then core.error("invalid", message.error.message) end
+    if message.id == self.number then return message.result end
   end
 end
 
@@ -37,7 +32,7 @@ end
 function client.connect(words)
   local self = setmetatable({ number = 0, server = peer.new(core.start(table.unpack(words, 2))) },
     Client)
-  ask(self, "initialize", { protocolVersion = VERSION })
+  ask(self, "initialize", { protocolVersion = protocol.HANDSHAKE[1] })
   return self
 end
 

@@ -19,7 +19,7 @@ local function serve(folder, ...)
   local more = { ... }
   if #more == 0 then more = { "--db", db } end
   return setmetatable({ peer = peer.new(core.start("serve", "--device", "sim:check",
-    table.unpack(more))), notes = {}, number = 0, lines = {}, db = db }, Client)
+    table.unpack(more))), notes = {}, number = 0, db = db }, Client)
 end
 
 function Client:send(value)
@@ -40,17 +40,7 @@ end
 
 -- The next message; nil at the end, and after so many seconds.
 function Client:next(seconds)
-  local until_ = core.now() + (seconds or 60)
-  while #self.lines == 0 and core.now() < until_ do
-    core.poll({ self.peer.channel }, { "r" }, until_ - core.now())
-    local lines, ended = self.peer:receive()
-    for _, line in ipairs(lines) do self.lines[#self.lines + 1] = line end
-    if ended and #self.lines == 0 then
-      self.ended = true
-      return nil
-    end
-  end
-  local line = table.remove(self.lines, 1)
+  local line = self.peer:line(seconds or 60)
   return line and assert(core.json_decode(line))
 end
 

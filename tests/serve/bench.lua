@@ -33,16 +33,9 @@ local function send(message)
   end
 end
 
-local lines = {}
 local function receive(id)
   while true do
-    while #lines == 0 do
-      core.poll({ client.channel }, { "r" }, -1)
-      local more, ended = client:receive()
-      assert(not ended, "the server ended")
-      lines = more
-    end
-    local message = core.json_decode(table.remove(lines, 1))
+    local message = core.json_decode(assert(client:line(), "the server ended"))
     if message.id == id then return message.result or error(message.error.message) end
   end
 end

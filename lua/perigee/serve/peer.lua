@@ -14,7 +14,7 @@ local peer = {}
 -- @tparam[opt] integer most bytes of a line; longer ones are passed over
 function peer.new(channel, most)
   return setmetatable({ channel = channel, most = most or math.maxinteger, queue = {}, first = 1,
-    at = 1, waiting = 0, parts = {}, held = 0 }, Peer)
+    at = 1, waiting = 0, parts = {}, held = 0, unread = {} }, Peer)
 end
 
 -- Bytes that are no UTF-8, as in what a compiler quotes of a source, have no place in JSON.
@@ -108,6 +108,21 @@ function Peer:receive()
   end
   if from <= #bytes then hold(self, bytes:sub(from)) end
   return list, false
+end
+
+--- The next line; what waits is sent meanwhile. Whoever calls this calls `receive` no more.
+-- @tparam[opt] number seconds to wait for it
+-- @treturn string|boolean|nil nil when the peer has ended, or said nothing for so long
+function Peer:line(seconds)
+  local deadline = seconds and core.now() + seconds
+  while not self.unread[1] and not self.ended do
+    local left = deadline and deadline - core.now() or -1
+    if deadline and left <= 0 then return nil end
+    core.poll({ self.channel }, { self:wants(true) }, left)
+    self:flush()
+    self.unread, self.ended = self:receive()
+  end
+  return table.remove(self.unread, 1)
 end
 
 function Peer:close()
