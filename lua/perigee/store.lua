@@ -198,13 +198,15 @@ function Store:sessions()
 end
 
 --- Id of a session by name. @raise "not_found" with the nearest name
-function Store:find_session(name)
+-- @tparam string name
+-- @tparam[opt] table also other words that might have been meant
+function Store:find_session(name, also)
   local found = first(self.db, "SELECT id FROM sessions WHERE name = ?", name)
   if found then return found.id end
   local names = {}
   for i, session in ipairs(self:sessions()) do names[i] = session.name end
   core.error("not_found", ("no session '%s' in the results store"):format(name),
-    suggest.hint(name, names, "sessions"), self.path)
+    suggest.hint(name, core.nearest(name, also or {}) and also or names, "sessions"), self.path)
 end
 
 -- ---- records ----

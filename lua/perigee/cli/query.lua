@@ -115,7 +115,8 @@ function query.main(options)
     return 0
   end
   local opened <close> = store.open(path, { readonly = true })
-  local session = options.session and opened:find_session(options.session)
+  local session = options.session and opened:find_session(options.session,
+    params.names(reports.NAMES))
   if options.sql then show_sql(opened, options)
   elseif options.export then opened:export(session, common.out)
   elseif session then show_records(opened, session, options)
