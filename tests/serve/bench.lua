@@ -35,7 +35,8 @@ end
 
 local function receive(id)
   while true do
-    local message = core.json_decode(assert(client:line(), "the server ended"))
+    local line = client:line() or error "the server ended"
+    local message = core.json_decode(line)
     if message.id == id then return message.result or error(message.error.message) end
   end
 end
