@@ -78,6 +78,26 @@ told() { # ID TOOL ARGUMENTS: what the tool answers
 check "a closed task shows no source" "$(told 4 describe_task '{"task":"closed/saxpy","reference":"naive"}')" '*does not show the sources*"isError":true*'
 check "but its contract" "$(told 5 describe_task '{"task":"closed/saxpy"}')" '*void saxpy(*'
 check "not as an attempt either" "$(told 6 diff '{"a":1,"b":1}')" '*is no attempt, but the task*"isError":true*'
+# What the check found is in the answer that has the cost, too.
+cat >"$top/tasks/sorted.lua" <<'END'
+local pg = require "perigee"
+local source = [[extern "C" __global__ void twice(const float* x, float* y, int n) {
+  int i = threadIdx.x;
+  if (i < n) y[i] = i > 0 && x[i] <= x[i - 1] ? -1.f : 2.f * x[i];
+}]]
+return pg.task { name = "sorted/twice", params = { n = { default = 64, check = { 5, 60 } } },
+  kernel = "void twice(const float* x, float* y, int n)", launch = { grid = 1, block = 64 },
+  inputs = function(p, rng)
+    local x = rng:array("f32", p.n)
+    for i = 0, p.n - 1 do x[i] = i + 0.5 * x[i] end
+    return { x = x }
+  end,
+  outputs = function(p) return { y = pg.spec("f32", p.n) } end,
+  reference = function(_, io) return { y = 2 * io.x } end, validate = "close",
+  impls = { naive = { "cuda", source = source } } }
+END
+check "a note of the check stays with the cost" "$(told 7 time '{"task":"sorted/twice","source":"extern \"C\" __global__ void twice(const float* x, float* y, int n) { int i = threadIdx.x; if (i < n) y[i] = i > 0 \u0026\u0026 x[i] <= x[i - 1] ? -1.f : 2.f * x[i]; }"}')" \
+  '*"findings":*values left out*"verdict":"passed"*'
 check "noise goes to standard error" "$(tr '\n' ' ' <"$top/err")" "*noise*more noise*"
 to=${server[1]}
 exec {to}>&-

@@ -331,13 +331,17 @@ end
 local function merge(timed, checked)
   local a, b = timed.rec, checked.rec
   a.cases = (a.cases or 0) + (b.cases or 0)
-  local by = core.json_array {}
+  local by, said = core.json_array {}, {}
   for _, rec in ipairs { b, a } do
     for _, name in ipairs(rec.checked_by or {}) do
       if by[#by] ~= name then by[#by + 1] = name end
     end
   end
   a.checked_by = by
+  for _, finding in ipairs(a.findings) do said[finding.text] = true end
+  for _, finding in ipairs(b.findings) do
+    if not said[finding.text] then table.insert(a.findings, finding) end
+  end
   return timed
 end
 
