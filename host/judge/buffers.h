@@ -108,6 +108,8 @@ pg_code pg_buffers_arm(pg_buffers *buffers, uint64_t seed, pg_error *error);
  * 1 the last before its start. */
 pg_code pg_buffers_verify(pg_buffers *buffers, const pg_globals *globals, json_t *reply,
                           pg_error *error);
+/* What is said of memory of the runner's own that was written to: a "canary". */
+json_t *pg_others_memory(const char *name);
 
 /* Download one buffer of a set to `to` (its bytes). */
 pg_code pg_buffers_read(pg_buffers *buffers, int index, int set, void *to, pg_error *error);

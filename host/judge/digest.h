@@ -10,10 +10,11 @@
 typedef struct pg_digest {
   pg_device *device; /* NULL until it is first needed; borrowed */
   pg_module *module;
-  pg_kernel *sum, *keep;
-  pg_ptr slots; /* digests; the number of the slot that was kept; a slot for one digest alone */
-  size_t count; /* of slots; 0: this device runs no such kernels */
-  uint64_t key[2];
+  pg_kernel *sum, *keep, *seal;
+  pg_ptr slots;  /* digests; the slot that was kept; one for a digest alone; the seal */
+  size_t count;  /* of slots; 0: this device runs no such kernels */
+  size_t sealed; /* slots, the first ones */
+  uint64_t key[2], seal_key[2];
 } pg_digest;
 
 /* Make room for `count` slots, with the first a key. A device that cannot load the kernels has no
@@ -30,9 +31,12 @@ pg_code pg_digest_add(pg_digest *digest, size_t slot, uint64_t part, pg_ptr from
  * slot was kept before. */
 pg_code pg_digest_keep(pg_digest *digest, size_t slot, uint64_t right, pg_ptr to, pg_ptr from,
                        size_t bytes, pg_stream *stream, pg_error *error);
-/* The first `count` slots, and the slot that was kept: SIZE_MAX when none was. Waits for the
- * stream. */
-pg_code pg_digest_read(pg_digest *digest, uint64_t *to, size_t count, size_t *kept,
+/* Enqueue: the next slot is complete. A kernel that finds the digests could put a right one in the
+ * place of its own afterwards: the seal, a keyed digest of all of them in turn, then is another. */
+pg_code pg_digest_seal(pg_digest *digest, pg_stream *stream, pg_error *error);
+/* The first `count` slots, the slot that was kept (SIZE_MAX when none was), and whether those that
+ * were sealed are as they were then. Waits for the stream. */
+pg_code pg_digest_read(pg_digest *digest, uint64_t *to, size_t count, size_t *kept, bool *whole,
                        pg_stream *stream, pg_error *error);
 /* One digest, alone: leaves the slots as they are. Waits for the stream. */
 pg_code pg_digest_of(pg_digest *digest, pg_ptr from, size_t bytes, uint64_t *out, pg_stream *stream,

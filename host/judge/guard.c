@@ -156,7 +156,7 @@ static pg_code has_changed(pg_buffers *buffers, const pg_buffer *b, bool *change
   return code;
 }
 
-static json_t *others_memory(const char *name) {
+json_t *pg_others_memory(const char *name) {
   const char *text = "memory that belongs to no buffer was overwritten";
   return json_pack("{s:s,s:i,s:s,s:i,s:s}", "buffer", name, "set", 0, "side", "master", "offset", 0,
                    "text", text);
@@ -169,7 +169,7 @@ pg_code pg_buffers_verify(pg_buffers *buffers, const pg_globals *globals, json_t
   pg_code code = read_zones(buffers, error);
   json_t *found = code ? NULL : check_zones(buffers);
   if (!code) code = pg_globals_changed(globals, &is_other, error);
-  if (is_other && !found) found = others_memory("variables");
+  if (is_other && !found) found = pg_others_memory("variables");
   for (int i = 0; !code && i < buffers->count; i++) {
     const pg_buffer *b = &buffers->list[i];
     code = has_changed(buffers, b, &is_other, error);
@@ -177,7 +177,7 @@ pg_code pg_buffers_verify(pg_buffers *buffers, const pg_globals *globals, json_t
     if (b->role == PG_ROLE_INPUT)
       json_array_append_new(changed, json_string(b->name));
     else if (!found)
-      found = others_memory(b->name);
+      found = pg_others_memory(b->name);
   }
   json_object_set_new(reply, "canary", found ? found : json_null());
   json_object_set_new(reply, "inputs_changed", changed);

@@ -262,7 +262,7 @@ static pg_code add_digest(pg_runner *r, int set, json_t *reply, pg_error *error)
   bool runs = !code && pg_digest_runs(&r->digest);
   if (runs) code = pg_digest_clear(&r->digest, r->stream, error);
   if (!code && runs) code = pg_buffers_digest(&r->buffers, &r->digest, 0, set, error);
-  if (!code && runs) code = pg_digest_read(&r->digest, &digest, 1, NULL, r->stream, error);
+  if (!code && runs) code = pg_digest_read(&r->digest, &digest, 1, NULL, NULL, r->stream, error);
   json_object_set_new(reply, "digest", runs ? pg_json_u64(digest) : json_null());
   return code;
 }

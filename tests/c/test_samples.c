@@ -4,13 +4,17 @@
 
 enum { N = 301 };
 
-/* add(const int *x, int *y): y[i] = x[i] + 1, of N elements. */
+/* add(const int *x, int *y): y[i] = x[i] + 1, of N elements. mark(low, high, value): a word
+ * wherever it is = value. */
 static const char image[] =
     ".version 7.0\\n.target sm_70\\n.address_size 64\\n"
     ".visible .entry add(.param .u64 x, .param .u64 y){ .reg .b64 %rd<6>; .reg .b32 %r<6>;"
     "ld.param.u64 %rd1, [x]; ld.param.u64 %rd2, [y]; mov.u32 %r1, %tid.x;"
     "mul.wide.u32 %rd3, %r1, 4; add.u64 %rd1, %rd1, %rd3; add.u64 %rd2, %rd2, %rd3;"
-    "ld.global.u32 %r2, [%rd1]; add.u32 %r2, %r2, 1; st.global.u32 [%rd2], %r2; ret; }";
+    "ld.global.u32 %r2, [%rd1]; add.u32 %r2, %r2, 1; st.global.u32 [%rd2], %r2; ret; }"
+    ".visible .entry mark(.param .u32 low, .param .u32 high, .param .u64 value){"
+    ".reg .b64 %rd<3>; .reg .b32 %r<3>; ld.param.u32 %r1, [low]; ld.param.u32 %r2, [high];"
+    "ld.param.u64 %rd2, [value]; mov.b64 %rd1, {%r1, %r2}; st.global.u64 [%rd1], %rd2; ret; }";
 
 #define LAUNCH "{'launch':'add','grid':1,'block':301,'args':[{'buffer':0},{'buffer':1}]}"
 
@@ -137,6 +141,34 @@ static void the_first_sample_that_differs_is_kept(void **state) {
   for (int i = 0; i < N; i++) assert_int_equal(read_set(b, 3)[i], 1000 + i + 1);
 }
 
+/* Four samples, after each of which a kernel writes what is right for the first to slot `slot`. */
+static json_t *time_and_mark(bench *b, size_t slot, unsigned long long zero,
+                             unsigned long long one) {
+  pg_ptr at = b->runner->digest.slots + 8 * slot;
+  return ask(b,
+             "{'op':'time','method':'cold','sets':[0,1,0,1],'plan':[" LAUNCH ",{'launch':'mark',"
+             "'grid':1,'block':1,'args':[{'u':'%llu'},{'u':'%llu'},{'u':'%llu'}]}],"
+             "'right':['%llu','%llu']}",
+             (unsigned long long)(at & UINT32_MAX), (unsigned long long)(at >> 32), zero, zero,
+             one);
+}
+
+/* A digest is sealed before the candidate runs again. Beside them nothing is. */
+static void a_digest_that_is_written_afterwards_is_seen(void **state) {
+  bench *b = *state;
+  unsigned long long zero = digest_of_run(b, 0), one = digest_of_run(b, 1);
+  assert_int_equal(pg_digest_need(&b->runner->digest, b->runner->device, 4, NULL), PG_OK);
+  json_t *r = time_and_mark(b, b->runner->digest.count + 1, zero, one);
+  assert_int_equal(json_array_size(json_object_get(r, "differ")), 0);
+  assert_true(json_is_null(json_object_get(r, "canary")));
+  good(r);
+  r = time_and_mark(b, 0, zero, one);
+  assert_int_equal(json_array_size(json_object_get(r, "differ")), 0); /* the lie looks right */
+  const json_t *canary = json_object_get(r, "canary");
+  assert_string_equal(json_string_value(json_object_get(canary, "side")), "master");
+  good(r);
+}
+
 static void a_sample_that_was_chosen_is_kept(void **state) {
   bench *b = *state;
   json_t *r = ask(b, "{'op':'time','method':'cold','sets':[1,0,1],'plan':[" LAUNCH "],'keep':1,"
@@ -239,10 +271,15 @@ static void what_is_asked_about_samples_is_checked(void **state) {
 int main(void) {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup_sim, teardown_sim)
   const struct CMUnitTest tests[] = {
-      TEST(a_digest_is_that_of_the_judged_results), TEST(every_byte_counts),
-      TEST(the_first_sample_that_differs_is_kept),  TEST(a_sample_that_was_chosen_is_kept),
-      TEST(each_launch_of_a_batch_has_a_digest),    TEST(contents_may_come_late),
-      TEST(copies_of_variables_are_hashed),         TEST(what_is_asked_about_samples_is_checked),
+      TEST(a_digest_is_that_of_the_judged_results),
+      TEST(every_byte_counts),
+      TEST(a_digest_that_is_written_afterwards_is_seen),
+      TEST(the_first_sample_that_differs_is_kept),
+      TEST(a_sample_that_was_chosen_is_kept),
+      TEST(each_launch_of_a_batch_has_a_digest),
+      TEST(contents_may_come_late),
+      TEST(copies_of_variables_are_hashed),
+      TEST(what_is_asked_about_samples_is_checked),
   };
   return cmocka_run_group_tests_name("samples", tests, NULL, NULL);
 }
