@@ -74,18 +74,24 @@ unsafe fn value_at(tsdf: *const f32, near: *const i32, x: i32, y: i32, z: i32) -
     }
 }
 
+/// The sum of `at(x, y, z)` over the taps, written out: LLVM unrolls no loop for a GPU, and loads wait
+/// for each other then.
 #[inline(always)]
 fn sum_of<const TAPS: i32>(at: impl Fn(i32, i32, i32) -> f32) -> f32 {
     let mut total = 0.0;
-    for z in -1..=1 {
-        for y in -1..=1 {
-            for x in -1..=1 {
-                if is_tap::<TAPS>((x, y, z)) {
-                    total += at(x, y, z);
-                }
+    macro_rules! each {
+        ($($x:literal $y:literal $z:literal,)*) => { $(
+            if is_tap::<TAPS>(($x, $y, $z)) {
+                total += at($x, $y, $z);
             }
-        }
+        )* };
     }
+    macro_rules! planes {
+        ($($z:literal)*) => { $( each! {
+            -1 -1 $z, 0 -1 $z, 1 -1 $z, -1 0 $z, 0 0 $z, 1 0 $z, -1 1 $z, 0 1 $z, 1 1 $z,
+        } )* };
+    }
+    planes!(-1 0 1);
     total
 }
 
@@ -104,17 +110,26 @@ unsafe fn blocks_of(block_count: *const i32, capacity: i32) -> i32 {
     if count < capacity { count } else { capacity }
 }
 
+/// The same number, which LLVM takes for another each time: what is made of it in a loop stays there. It
+/// would keep 27 addresses and 27 offsets from block to block, in local memory.
+#[inline(always)]
+fn anew(value: u32) -> u32 {
+    let same: u32;
+    unsafe { core::arch::asm!("mov.b32 {}, {};", out(reg32) same, in(reg32) value, options(nostack)) }
+    same
+}
+
 #[inline(always)]
 unsafe fn stencil<const TAPS: i32>(
     source: impl Near, near: *mut i32, tsdf: *const f32, sum: *mut f32, blocks: i32,
 ) {
-    let t = thread_x() as i32;
-    let (x, y, z) = (t & 7, t >> 3 & 7, t >> 6);
     let mut block = block_x() as i32;
     while block < blocks {
         unsafe {
             find_near::<TAPS>(&source, block, near);
             sync_threads();
+            let t = anew(thread_x()) as i32;
+            let (x, y, z) = (t & 7, t >> 3 & 7, t >> 6);
             *sum.add(block as usize * 512 + t as usize) =
                 sum_of::<TAPS>(|dx, dy, dz| value_at(tsdf, near, x + dx, y + dy, z + dz));
             sync_threads();
@@ -156,6 +171,7 @@ macro_rules! kernels {
             table: *const Entry, coord: *const i32, block_count: *const i32, tsdf: *const f32,
             sum: *mut f32, table_mask: u32, capacity: i32,
         ) {
+            launch_bounds!(512, 3);
             let (near, source) = (shared!(i32, 27), ByHash { table, coord, mask: table_mask });
             unsafe { stencil::<$taps>(source, near, tsdf, sum, blocks_of(block_count, capacity)) }
         }
@@ -176,6 +192,7 @@ macro_rules! kernels {
             neighbor: *const i32, block_count: *const i32, tsdf: *const f32, sum: *mut f32,
             capacity: i32,
         ) {
+            launch_bounds!(512, 3);
             let (near, source) = (shared!(i32, 27), ByIndex { neighbor });
             unsafe { stencil::<$taps>(source, near, tsdf, sum, blocks_of(block_count, capacity)) }
         }
