@@ -154,8 +154,8 @@ local function try(arm, timing)
   if not arm.impl.foreign then return one end
   one.again, failure = again(arm, timing)
   if failure then return nil, failure end
-  one.kept = one.kept
-    or one.again ~= nil and one.us > most(arm, one.again, AGAIN_SHARE, AGAIN_US)
+  if one.kept or not one.again then return one.kept and one or nil end
+  one.kept = one.us > most(arm, one.again, AGAIN_SHARE, AGAIN_US)
   return one
 end
 

@@ -544,6 +544,25 @@ function TestTiming:test_a_sample_on_inputs_that_were_never_seen()
   end
 end
 
+-- The clock was low, or the host late: what the same inputs take again is not known.
+function TestTiming:test_what_is_not_known_acquits_nobody()
+  local arm, asked = made_up(function(set, how) return set == 2 and how.renew and 10.9 or 10 end), 0
+  local answer = arm.runner.time
+  arm.runner.time = function(_, how)
+    local reply = answer(_, how)
+    local fresh = 0
+    for _, set in ipairs(how.sets) do fresh = fresh + (set == 2 and 1 or 0) end
+    if how.renew or fresh == 0 then return reply end
+    asked = asked + 1
+    if asked == 1 then
+      for i = 1, #reply.us do reply.late[i], reply.us[i] = i - 1, nil end
+    end
+    return reply
+  end
+  lu.assertEquals(time_made_up(arm).failure.verdict, "cheat")
+  lu.assertTrue(asked > 1)
+end
+
 -- A kernel can tell by the clock that it is in a graph, where no unseen inputs come.
 function TestTiming:test_a_graph_is_no_quicker_than_starts_explain()
   local function timed_as(batch_us)
