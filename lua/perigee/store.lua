@@ -362,6 +362,10 @@ end
 -- @raise "syntax" with the file and line
 function store.parse(line, where)
   local value, problem = core.json_decode(line)
+  if line:find("^SQLite format 3") then
+    core.error("syntax", "a results store, where records as JSONL are expected",
+      "name its sessions, and the store by --db", where)
+  end
   if value == nil then
     core.error("syntax", "no JSON: " .. tostring(problem), nil, where)
   end
