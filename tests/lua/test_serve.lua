@@ -457,7 +457,7 @@ function TestEnds:test_a_waiting_call_is_cancelled_without_the_one_that_runs()
 end
 
 function TestEnds:test_what_waits_is_limited_in_bytes_as_well()
-  local client <close> = serve():open()
+  local client <close> = serve("--timeout", "200", "--db", folder .. "/bytes.db"):open()
   hang(client)
   local given = { task = "vector/saxpy", files = {} }
   for i = 1, 25 do given.files[i .. ".cu"] = ("x"):rep(1000000) end
