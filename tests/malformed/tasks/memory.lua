@@ -1,3 +1,3 @@
 -- Loading fills the memory.
-local list = {}
-for i = 1, math.maxinteger do list[i] = i end
+local list, kilobyte = {}, ("x"):rep(1024)
+for i = 1, math.maxinteger do list[i] = kilobyte:rep(64) end
