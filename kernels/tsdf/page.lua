@@ -101,7 +101,9 @@ end
 -- Records -> CSV, and charts, by the name of the file.
 local WRITE = {
   published = write_suite,
-  suite = function(list, path) charts.draw(write_suite(list, path), HERE .. "/charts") end,
+  suite = function(list, path)
+    charts.draw(write_suite(list, path), HERE .. "/charts", { "allocate", "update", "fuse" })
+  end,
   levers = function(list, path)
     local rows = {}
     for i, record in ipairs(list) do

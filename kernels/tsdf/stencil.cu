@@ -98,8 +98,8 @@ __device__ inline void stencil_halo(const Near &near_of, const float *tsdf, floa
   }
 }
 
-#define KERNELS(TAPS)                                                                             \
-  extern "C" __global__ void stencil##TAPS(                                                       \
+#define KERNELS(TAPS, BOUNDS)                                                                     \
+  extern "C" __global__ void BOUNDS stencil##TAPS(                                                \
       const Entry *__restrict__ table, const int *__restrict__ coord, const int *block_count,     \
       const float *__restrict__ tsdf, float *sum, u32 table_mask, int capacity) {                 \
     stencil<TAPS>(ByHash{table, coord, table_mask}, tsdf, sum, min(*block_count, capacity));      \
@@ -120,5 +120,6 @@ __device__ inline void stencil_halo(const Near &near_of, const float *tsdf, floa
     stencil_halo<TAPS>(ByIndex{neighbor}, tsdf, sum, min(*block_count, capacity));                \
   }
 
-KERNELS(7)
-KERNELS(27)
+// Left alone, 27 taps take 66 registers: one block a multiprocessor, where 64 let it have two.
+KERNELS(7, )
+KERNELS(27, __launch_bounds__(512, 2))

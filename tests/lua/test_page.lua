@@ -64,8 +64,10 @@ function TestPage.test_ratios_beside_the_goals()
     .. "1.15 | r-1.0 1.18 |")
   lu.assertNotStrContains(text, "passes")
   data.suite.rows[1].ratio_low, data.suite.rows[1].ratio_high = 1.067, 1.122
+  data.suite.rows[3].ratio_low, data.suite.rows[3].ratio_high = 1.14, 1.18
   text = page.fill("<!-- data: goals -->\n<!-- end -->", data)
-  lu.assertStrContains(text, "Ratios of the passes lie 5.0% apart in the median of 1, 5% at most "
+  lu.assertStrContains(text, "| r-1.0 1.18 (1.14 .. 1.18) |")
+  lu.assertStrContains(text, "Ratios of the passes lie 4.2% apart in the median of 2, 5% at most "
     .. "(allocate, `triton-late`, base).")
 end
 

@@ -94,14 +94,15 @@ local WORK = { "r-0.25", "base", "r-1.0", "r-2.0" }
 local function work(results, folder, stage)
   local function wanted(one) return one.stage == stage and suite.time(one) ~= nil end
   local arms, cells = names(results, "arm", wanted), {}
+  local function blocks(cell)
+    local one = #arms > 0 and results:find(stage, cell, arms[1])
+    local _, record = next(one and one.passes or {})
+    return record and record.facts and record.facts.blocks
+  end
   for _, cell in ipairs(WORK) do
-    if #arms > 0 and results:find(stage, cell, arms[1]) then cells[#cells + 1] = cell end
+    if blocks(cell) then cells[#cells + 1] = cell end
   end
   if #cells < 2 then return end
-  local function blocks(cell)
-    local _, record = next(results:find(stage, cell, arms[1]).passes)
-    return record.facts.blocks
-  end
   local labels, of = {}, {}
   for i, cell in ipairs(cells) do
     labels[i] = tostring(blocks(cell))

@@ -139,7 +139,10 @@ local function above(data, stage, arm, goal)
     if over then list[#list + 1] = row end
   end
   table.sort(list, function(a, b) return a.ratio > b.ratio end)
-  for i, row in ipairs(list) do list[i] = ("%s %.2f"):format(row.cell, row.ratio) end
+  for i, row in ipairs(list) do
+    list[i] = ("%s %.2f"):format(row.cell, row.ratio)
+      .. (row.ratio_low and (" (%.2f .. %.2f)"):format(row.ratio_low, row.ratio_high) or "")
+  end
   return #list > 0 and table.concat(list, ", ") or "none"
 end
 
