@@ -280,7 +280,7 @@ def advance(
     more tries they go farther. Slots, what is seen there, and blocks, which are void without
     WITH_BLOCKS, and PENDING where another warp has not published one yet."""
     slot, seen, block = probe(table, table_mask, key, slot, seen, block, 2, WITH_BLOCKS)
-    if tries > 5:  # a long chain
+    if tries > 2:  # a long chain
         slot, seen, block = probe(table, table_mask, key, slot, seen, block, 2 * STEPS, WITH_BLOCKS)
     # What looks empty may be a stale line of the L1 cache.
     seen = tl.load(table + 2 * slot.to(tl.int64), mask=is_empty(seen), other=seen, volatile=True)
