@@ -74,8 +74,8 @@ unsafe fn value_at(tsdf: *const f32, near: *const i32, x: i32, y: i32, z: i32) -
     }
 }
 
-/// The sum of `at(x, y, z)` over the taps, written out: LLVM unrolls no loop for a GPU, and loads wait
-/// for each other then.
+/// The sum of `at(x, y, z)` over the taps, written out: LLVM unrolls no loop for a GPU, and loads
+/// wait for each other then.
 #[inline(always)]
 fn sum_of<const TAPS: i32>(at: impl Fn(i32, i32, i32) -> f32) -> f32 {
     let mut total = 0.0;
@@ -110,12 +110,14 @@ unsafe fn blocks_of(block_count: *const i32, capacity: i32) -> i32 {
     if count < capacity { count } else { capacity }
 }
 
-/// The same number, which LLVM takes for another each time: what is made of it in a loop stays there. It
-/// would keep 27 addresses and 27 offsets from block to block, in local memory.
+/// The same number, which LLVM takes for another each time: what is made of it in a loop stays there.
+/// It would keep 27 addresses and 27 offsets from block to block, in local memory.
 #[inline(always)]
 fn anew(value: u32) -> u32 {
     let same: u32;
-    unsafe { core::arch::asm!("mov.b32 {}, {};", out(reg32) same, in(reg32) value, options(nostack)) }
+    unsafe {
+        core::arch::asm!("mov.b32 {}, {};", out(reg32) same, in(reg32) value, options(nostack));
+    }
     same
 }
 
@@ -165,13 +167,13 @@ unsafe fn stencil_halo<const TAPS: i32>(
 }
 
 macro_rules! kernels {
-    ($taps:literal, $hash:ident, $hash_halo:ident, $index:ident, $index_halo:ident) => {
+    ($taps:literal, $at_once:literal, $hash:ident, $hash_halo:ident, $index:ident, $index_halo:ident) => {
         #[unsafe(no_mangle)]
         pub unsafe extern "ptx-kernel" fn $hash(
             table: *const Entry, coord: *const i32, block_count: *const i32, tsdf: *const f32,
             sum: *mut f32, table_mask: u32, capacity: i32,
         ) {
-            launch_bounds!(512, 3);
+            launch_bounds!(512, $at_once);
             let (near, source) = (shared!(i32, 27), ByHash { table, coord, mask: table_mask });
             unsafe { stencil::<$taps>(source, near, tsdf, sum, blocks_of(block_count, capacity)) }
         }
@@ -192,7 +194,7 @@ macro_rules! kernels {
             neighbor: *const i32, block_count: *const i32, tsdf: *const f32, sum: *mut f32,
             capacity: i32,
         ) {
-            launch_bounds!(512, 3);
+            launch_bounds!(512, $at_once);
             let (near, source) = (shared!(i32, 27), ByIndex { neighbor });
             unsafe { stencil::<$taps>(source, near, tsdf, sum, blocks_of(block_count, capacity)) }
         }
@@ -209,5 +211,5 @@ macro_rules! kernels {
     };
 }
 
-kernels!(7, stencil7, stencil7_halo, stencil7_regular, stencil7_regular_halo);
-kernels!(27, stencil27, stencil27_halo, stencil27_regular, stencil27_regular_halo);
+kernels!(7, 3, stencil7, stencil7_halo, stencil7_regular, stencil7_regular_halo);
+kernels!(27, 2, stencil27, stencil27_halo, stencil27_regular, stencil27_regular_halo);

@@ -80,8 +80,8 @@ pub fn sample_at(ray: &Ray, s: i32, cam: Vec3, grid: Grid) -> Sample {
     Sample { x, y, z, sdf: ray.length - norm(dx, dy, dz) }
 }
 
-/// Calls `visit` with the samples of a ray that count, of `AT_ONCE` samples together: LLVM unrolls no
-/// loop for a GPU, where NVRTC does.
+/// Calls `visit` with the samples of a ray that count, of `AT_ONCE` samples together: LLVM unrolls
+/// no loop for a GPU, where NVRTC does.
 #[inline(always)]
 pub fn each_sample<const AT_ONCE: i32>(
     ray: &Ray, cam: Vec3, grid: Grid, steps: i32, mut visit: impl FnMut(&Sample),
