@@ -157,10 +157,11 @@ end
 --- Draw everything that there is data for.
 -- @param results of suite.results
 -- @tparam string folder which is made
+-- @tparam[opt] table stages all without
 -- @raise "environment" without gnuplot
-function charts.draw(results, folder)
+function charts.draw(results, folder, stages)
   files.make_folder(folder)
-  for _, stage in ipairs(suite.STAGES) do
+  for _, stage in ipairs(stages or suite.STAGES) do
     ratios(results, folder, stage)
     work(results, folder, stage)
     load(results, folder, stage)
