@@ -9,7 +9,8 @@ local budget = {}
 -- Seconds of timing for each arm in a pass: without a budget, and the least and most with one.
 local SLICE_S, SLICE_LEAST_S, SLICE_MOST_S = 0.05, 0.02, 0.5
 -- Seconds on a GPU beside timing: of a cell (inputs, expected values), each of its arms
--- (buffers, loading, judging), and an arm in a pass (judging what it wrote).
+-- (buffers, loading, judging), and an arm in a pass (judging what it wrote). On an H200 an arm
+-- took 0.27 s in its first pass, 0.09 s in a later one, 0.045 s of it timing (2,043 passes).
 local CELL_S, ARM_S, PASS_S = 0.3, 0.12, 0.06
 
 local Budget = {}

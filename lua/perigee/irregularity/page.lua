@@ -142,6 +142,10 @@ function page.figures(data)
     local one = s.find("allocate", cell, "cuda")
     return ("%.1f"):format(one and one.of_control or 0)
   end
+  local function ratio(...)
+    local one = s.find(...)
+    return one and one.ratio and ("%.1f"):format(one.ratio)
+  end
   local function share(...) return ("%.0f%%"):format(100 * (part(...).share or 0)) end
   local _, triton_most = range_of(s, { "allocate", "triton" })
   return {
@@ -156,6 +160,7 @@ function page.figures(data)
     late = range_of(s, { "allocate", "triton-late" }),
     triton_most = ("%.2f"):format(triton_most or 0),
     summed = range_of(s, { "update", "triton" }, { "update", "triton-warp" }),
+    stencil = ratio("stencil27", "base", "triton"),
     published = range_of(s, { "allocate", "triton-published" }), opponent = beside_published(data),
     looks = us("allocate", "base", "cuda-late"), warp = us("update", "base", "cuda-warp"),
     fused = us("fuse", "base", "cuda"),
@@ -192,7 +197,9 @@ local SHORT = {
   ([figures](#beside-the-published-figures)).
   The published Triton program takes $published
   times as long as plain CUDA C++ here too, and loses blocks where the table is half full: it makes
-  an atomic where a load would do. That is the program.]],
+  an atomic where a load would do. That is the program. Where a language does cost is one of the
+  [later stages](#later-stages): `stencil27` in Triton, $stencil times on base, for it has no shared
+  memory that lanes index.]],
   [[- **Levers are worth more than languages**: to look before asking, skip what the ray has just
   asked for, and send one insert for each block of a warp, takes `allocate` from $plain to $looks
   us; to add up within the warp first takes `update` from $update to $warp us; both, and sums in a
