@@ -10,7 +10,7 @@
 #include "request.h"
 #include "timing.h"
 
-enum { STARTS_MOST = 64, MOVED_MOST = 1 << 30 };
+enum { STARTS_MOST = 64, MOVED_MOST = 64 << 20 };
 enum { STREAM_SPANS = 0x5370616e }; /* of random numbers of the seed: no other use has it */
 
 /* Memory written to flush the cache: 2 x L2 would do if every line were replaced in order. The lead
