@@ -444,14 +444,19 @@ pg_code pg_buffers_keep(pg_buffers *buffers, int to, int set, pg_digest *digest,
   return code;
 }
 
-pg_code pg_buffers_touch(pg_buffers *buffers, int set, pg_ptr to, size_t bytes, pg_error *error) {
+pg_code pg_buffers_touch(pg_buffers *buffers, pg_digest *digest, int set, pg_ptr to, size_t bytes,
+                         pg_error *error) {
   pg_device *d = buffers->device;
   pg_code code = PG_OK;
   for (int i = 0; !code && i < buffers->count; i++) {
     const pg_buffer *b = &buffers->list[i];
     size_t n = b->bytes < bytes ? b->bytes : bytes;
     if (b->role != PG_ROLE_INPUT || n == 0) continue;
-    code = d->ops->copy(d, to, pg_buffers_at(buffers, i, set), n, buffers->stream, error);
+    pg_ptr from = pg_buffers_at(buffers, i, set);
+    if (pg_digest_runs(digest))
+      code = pg_digest_touch(digest, from, b->bytes, buffers->stream, error);
+    else
+      code = d->ops->copy(d, to, from, n, buffers->stream, error);
   }
   return code;
 }

@@ -89,9 +89,10 @@ pg_code pg_buffers_digest(pg_buffers *buffers, pg_digest *digest, size_t slot, i
  * hold `right`, see pg_digest_keep. */
 pg_code pg_buffers_keep(pg_buffers *buffers, int to, int set, pg_digest *digest, size_t slot,
                         uint64_t right, pg_error *error);
-/* Enqueue: read the inputs of a set, so that the cache holds them; at most `bytes` of each, to
- * memory of so many. */
-pg_code pg_buffers_touch(pg_buffers *buffers, int set, pg_ptr to, size_t bytes, pg_error *error);
+/* Enqueue: read the inputs of a set, so that the cache holds them: by a kernel, which leaves
+ * nothing to be written back, or by a copy of at most `bytes` of each to memory of so many. */
+pg_code pg_buffers_touch(pg_buffers *buffers, pg_digest *digest, int set, pg_ptr to, size_t bytes,
+                         pg_error *error);
 
 /* While candidates export, inputs hold garbage: fill them with `poison`, and later put back what
  * they held, which `shared` still has. */

@@ -190,6 +190,11 @@ pg_code pg_digest_read(pg_digest *g, uint64_t *to, size_t count, size_t *kept, b
   return code;
 }
 
+pg_code pg_digest_touch(pg_digest *g, pg_ptr from, size_t bytes, pg_stream *stream,
+                        pg_error *error) {
+  return pg_digest_add(g, g->count + 1, 0, from, bytes, stream, error);
+}
+
 pg_code pg_digest_of(pg_digest *g, pg_ptr from, size_t bytes, uint64_t *out, pg_stream *stream,
                      pg_error *error) {
   const pg_device_ops *ops = g->device->ops;

@@ -38,6 +38,9 @@ pg_code pg_digest_seal(pg_digest *digest, pg_stream *stream, pg_error *error);
  * were sealed are as they were then. Waits for the stream. */
 pg_code pg_digest_read(pg_digest *digest, uint64_t *to, size_t count, size_t *kept, bool *whole,
                        pg_stream *stream, pg_error *error);
+/* Enqueue: read memory, to have it in the cache as a kernel would. */
+pg_code pg_digest_touch(pg_digest *digest, pg_ptr from, size_t bytes, pg_stream *stream,
+                        pg_error *error);
 /* One digest, alone: leaves the slots as they are. Waits for the stream. */
 pg_code pg_digest_of(pg_digest *digest, pg_ptr from, size_t bytes, uint64_t *out, pg_stream *stream,
                      pg_error *error);

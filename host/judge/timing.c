@@ -105,13 +105,13 @@ static pg_code warm(pg_timing *t, size_t i, pg_error *error) {
  * first sample after a pause is slower, so it is kept busy for a while, with caches as they are but
  * before a flush. By six flushes, or leads: on an H200 samples on unseen inputs then take what
  * others do (in the median of 34 kernels cold +0.45%, of 28 hot +0.35%). The first look at a page
- * takes longer, too: a copy has it. */
+ * takes longer, too: something else has it. */
 static pg_code bring(pg_timing *t, size_t i, const int *sets, pg_error *error) {
   pg_runner *r = t->runner;
   if (!t->fresh || !t->counts || t->fresh_at != (int64_t)i) return PG_OK;
   pg_code code = pg_buffers_renew(&r->buffers, t->fresh, r->shared, r->shared_bytes, error);
   for (size_t j = 0; !code && r->scratch_bytes && j < t->batch; j++)
-    code = pg_buffers_touch(&r->buffers, sets[j], r->scratch, r->scratch_bytes, error);
+    code = pg_buffers_touch(&r->buffers, &r->digest, sets[j], r->scratch, r->scratch_bytes, error);
   for (int k = 0; !code && k < AWAKE; k++)
     code = t->method == PG_COLD ? sweep(r, r->scratch_bytes, error) : lead(r, error);
   return code;
@@ -121,7 +121,7 @@ static pg_code bring(pg_timing *t, size_t i, const int *sets, pg_error *error) {
 static pg_code touch(const pg_timing *t, size_t i, pg_error *error) {
   pg_runner *r = t->runner;
   if (!t->before || t->before[i] == t->sets[i] || !r->scratch_bytes) return PG_OK;
-  return pg_buffers_touch(&r->buffers, t->sets[i], r->scratch, r->scratch_bytes, error);
+  return pg_buffers_touch(&r->buffers, &r->digest, t->sets[i], r->scratch, r->scratch_bytes, error);
 }
 
 /* cold: reset, unpin where asked (which waits, so what keeps the device busy comes after it),

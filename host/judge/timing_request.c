@@ -33,8 +33,6 @@ static pg_code parse_graph(const json_t *request, pg_timing *t, pg_error *error)
   if (t->method != PG_GRAPH) return PG_OK;
   if (t->batch < 2 || t->samples != 1)
     return pg_fail(error, PG_INVALID, "a graph needs the sets of one sample, 2 at least");
-  if (!t->can_be_late)
-    return pg_fail(error, PG_UNSUPPORTED, "a plan that loops waits for the device: no graph");
   pg_code code = pg_opt_integer(request, "samples", 1, PG_EVENT_PAIRS / 2, &samples, error);
   t->samples = (size_t)samples;
   return code;
@@ -136,7 +134,8 @@ static pg_code parse_sets(const json_t *request, pg_timing *t, pg_error *error) 
     sets[i] = (int)set;
   }
   t->samples = n / t->batch;
-  return check_distinct(t, sets, error);
+  code = check_distinct(t, sets, error);
+  return code ? code : parse_graph(request, t, error);
 }
 
 pg_code pg_timing_parse(pg_timing *t, const json_t *request, pg_error *error) {
@@ -159,7 +158,9 @@ pg_code pg_timing_parse(pg_timing *t, const json_t *request, pg_error *error) {
   t->poison = (uint32_t)poison;
   t->unpin = t->unpin && t->method == PG_COLD;
   t->can_be_late = !pg_plan_waits(&t->plan);
-  return code ? code : parse_graph(request, t, error);
+  if (!code && t->method == PG_GRAPH && !t->can_be_late)
+    code = pg_fail(error, PG_UNSUPPORTED, "a plan that loops waits for the device: no graph");
+  return code;
 }
 
 void pg_timing_free(pg_timing *t) {

@@ -46,28 +46,20 @@ local function replace(arm, sets, number)
   sets[number * arm.batch - math.random(0, arm.batch - 1)] = arm.fresh_set
 end
 
--- In a hot sample the same plan runs before: not on inputs that are to stay unseen.
-local function untimed_before(arm, sets)
-  local list = {}
-  for i, set in ipairs(sets) do list[i] = set == arm.fresh_set and random_version(arm) or set end
-  return list
-end
-
 -- A graph is made of the sets that it has, and its first launch is no sample.
 local function method_of(arm)
   return arm.method == "graph" and "batch" or arm.method
 end
 
 -- The request for `count` samples of these sets, its reply, and times by the number of the sample,
--- from 1; nil and a failure, or nil when the clock was low.
-local function ask(arm, timing, count, sets, renew)
-  local method = method_of(arm)
-  local asked = { method = method, sets = sets, samples = count,
-    warmup = math.min(count - 1, BEFORE_LEAST), guards = true, renew = renew,
-    before = method == "hot" and untimed_before(arm, sets) or nil }
+-- from 1; nil and a failure, or nil when the clock was low. The set for unseen inputs has those of
+-- `holds`, which is looked at, in the end.
+local function ask(arm, timing, count, sets, renew, holds, method)
+  local asked = { method = method or method_of(arm), sets = sets, samples = count,
+    warmup = math.min(count - 1, BEFORE_LEAST), guards = true, renew = renew }
   local reply, failure = timing.ask(arm, asked)
   if not reply then return nil, failure end
-  failure = wrote.check(arm, arm.fresh_set, asked.poison, arm.fresh)
+  failure = holds and wrote.check(arm, arm.fresh_set, asked.poison, holds)
   if failure then return nil, failure end
   if timing.is_slow(arm, reply) then return nil end
   local late, us, next_one = {}, {}, 0
@@ -97,15 +89,31 @@ local function is_as_timed(arm, before_us)
   return arm.method == "graph" or before_us <= most(arm, arm.summary.median, SHARE, MORE_US)
 end
 
+-- Every other of `count` samples, and the last, on what is in the place of unseen inputs.
+local function alternate(arm, timing, count)
+  local sets = timing.choose_sets(arm, count, method_of(arm))
+  for number = count, 1, -2 do replace(arm, sets, number) end
+  return sets
+end
+
+-- Before the first try inputs that it has seen come to where unseen ones will: so nothing but these
+-- is new to a launch, neither pages nor what a hot sample's plan has touched before. By a cold one,
+-- before which no plan runs on nothing. A failure, if there is one.
+local function prepare(arm, timing)
+  local known = versions.of(arm.case)[random_version(arm) + 1]
+  local _, failure = ask(arm, timing, 1, alternate(arm, timing, 1),
+    { sample = 0, version = arm.fresh_set, list = known.list }, nil,
+    arm.method == "hot" and "cold" or nil)
+  return failure
+end
+
 -- A sample that has inputs for the first time: {us, usual = what others take, as_timed}, nil where
 -- that is not known; or nil and a failure. They come right before it: else a launch on others might
 -- look.
 local function first_time(arm, timing)
   local before = draw_count(arm)
-  local sets = timing.choose_sets(arm, before + 1, method_of(arm))
-  replace(arm, sets, before + 1)
-  local us, failure = ask(arm, timing, before + 1, sets,
-    { sample = before, version = arm.fresh_set, list = arm.fresh.list })
+  local us, failure = ask(arm, timing, before + 1, alternate(arm, timing, before + 1),
+    { sample = before, version = arm.fresh_set, list = arm.fresh.list }, arm.fresh)
   if not us or not us[before + 1] then return nil, failure end
   local others = {}
   for number = 1, before do others[#others + 1] = us[number] end
@@ -116,10 +124,8 @@ end
 
 -- What the same inputs take now, every other sample; nil where that is not known, and a failure.
 local function again(arm, timing)
-  local count = 2 * draw_count(arm)
-  local sets, list = timing.choose_sets(arm, count, method_of(arm)), {}
-  for number = 2, count, 2 do replace(arm, sets, number) end
-  local us, failure = ask(arm, timing, count, sets)
+  local count, list = 2 * draw_count(arm), {}
+  local us, failure = ask(arm, timing, count, alternate(arm, timing, count), nil, arm.fresh)
   if not us then return nil, failure end
   for number = 2, count, 2 do list[#list + 1] = us[number] end
   return timing.median(list)
@@ -194,6 +200,8 @@ function unseen.judge(arm, timing)
       return nil
     end
     arm.fresh = fresh
+    local unprepared = number == 1 and prepare(arm, timing)
+    if unprepared then return unprepared end
     local one, failure = try(arm, timing)
     if failure then return failure end
     if one and one.us < (arm.unseen_us or math.huge) then

@@ -369,6 +369,8 @@ static void graph_takes_the_slope_over_its_launches(void **state) {
     good(ask(b, "{'op':'read','set':%d,'buffers':[{'index':1,'at':1024}]}", set));
     assert_true(((const float *)(b->shared + 1024))[1] == 102.5f);
   }
+  good(ask(b, "{'op':'time','method':'graph','batch':2,'sets':[0,1],'samples':3,'keep':2,"
+              "'keep_in':3,'plan':[]}"));
   bad(ask(b, "{'op':'time','method':'graph','batch':2,'sets':[0,1,2,3],'plan':[]}"), "invalid",
       "the sets of one sample");
   bad(ask(b, "{'op':'time','method':'graph','batch':1,'sets':[0],'plan':[]}"), "invalid",
