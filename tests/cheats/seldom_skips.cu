@@ -1,4 +1,4 @@
-// A warp leaves out its work where a clock is in one of two thousand states: most launches are right.
+// A warp leaves out its work where a clock is in one of five hundred states: most launches are right.
 // task: vector/saxpy --set n=20003 --budget 0.3
 // verdict: unwritten_output
 // reason: never written
@@ -7,5 +7,5 @@ extern "C" __global__ void saxpy(const float* x, const float* y, float* z, float
   unsigned long long now;
   asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(now));
   int i = blockIdx.x * blockDim.x + threadIdx.x;
-  if (i < n && (now >> 5 & 2047) != 0) z[i] = a * x[i] + y[i];
+  if (i < n && (now >> 5 & 511) != 0) z[i] = a * x[i] + y[i];
 }
