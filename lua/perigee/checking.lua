@@ -118,17 +118,18 @@ function Session:has_answer(task, entry, set)
   return not one.unanswerable
 end
 
--- Whether the task's first implementation, if it can say, is right with such values.
+-- Whether the task's first implementation, if it can say, is right with such values. Its process
+-- serves until the candidate is judged.
 function Session:is_own(task, entry, set)
   local one, declared = self:check_case(task, entry, set), task:select_impls()[1]
   if not declared or not params.fits(declared.only, one.p) then return true end
   local there, resolved = errors.catch("invalid", impl.resolve, task, declared)
   if not there then return true end
-  local arm = { impl = resolved, p = one.p, kind = "check", cases = 0 }
+  local arm = { impl = resolved, p = one.p, kind = "check", cases = 0, runner = self.own_runner }
   self:build { arm }
   arm.case = one
   local failure = arm.failure or self:run_case(arm, 1, true)
-  if arm.runner then self.pool:release(arm.runner) end
+  self.own_runner = arm.runner
   return not failure or not is_wrong(failure)
 end
 
@@ -288,7 +289,8 @@ function Session:check(task, candidate, how)
   if not arm.failure and not how.small then
     self:check_timed(arm, task, how.set, how.untimed)
   end
-  if arm.runner then self.pool:release(arm.runner) end
+  for _, one in pairs { arm.runner, self.own_runner } do self.pool:release(one) end
+  self.own_runner = nil
   return record.of(arm, self)
 end
 

@@ -120,6 +120,21 @@ local function check_right(one)
     foreign = true, source = one.impls[1].source }, {})
 end
 
+function TestFamilies:test_the_tasks_own_implementation_has_one_process_whatever_it_is_asked()
+  if not core.compiler_info() then lu.skip("no NVRTC on this machine") end
+  local session <close> = judge.session { device = "sim:check" }
+  local one = of_sorted(function(_, io) return { y = 2 * io.x } end)
+  local taken, take = 0, session.pool.take
+  session.pool.take = function(...)
+    taken = taken + 1
+    return take(...)
+  end
+  local source = one.impls[1].source
+  local rec = session:check(one, { name = "c", lang = "cuda", path = "./c", shown = "c.cu",
+    foreign = true, source = source }, {})
+  lu.assertEquals({ rec.verdict, taken }, { "passed", 2 }) -- and two families are none of its own
+end
+
 function TestFamilies:test_families_that_are_none_of_the_tasks_are_left_out()
   if not core.compiler_info() then lu.skip("no NVRTC on this machine") end
   local rec = check_right(of_sorted(function(_, io) return { y = 2 * io.x } end))
