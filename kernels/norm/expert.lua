@@ -1,7 +1,6 @@
 --- norm/softmax by cuDNN.
 return function(run)
   local dnn = require("perigee.lib.cudnn").handle(run.stream)
-  local softmax, which = dnn:softmax(run.params.rows, run.params.columns, run.sets[1])
-  return function(io) softmax(io.x, io.y) end,
-    { library = "cuDNN", version = dnn.version, note = which }
+  local softmax = dnn:softmax(run.params.rows, run.params.columns)
+  return function(io) softmax(io.x, io.y) end, { library = "cuDNN", version = dnn.version }
 end

@@ -109,25 +109,15 @@ function Handle:convolution(p, example)
     ALGORITHMS[best]
 end
 
---- Make ready the softmax of each row, by the faster of two shapes: its elements as channels of one
--- pixel, or as pixels of one channel.
--- @tparam integer rows
--- @tparam integer columns
--- @tparam table example {x, y}: device addresses
--- @treturn function (x, y)
--- @treturn string which shape
-function Handle:softmax(rows, columns, example)
+--- Make ready the softmax of each row, whose elements are pixels of one channel; as channels of one
+-- pixel they take as long on an H200. @treturn function (x, y)
+function Handle:softmax(rows, columns)
   local library, handle, one, zero = self.library, self.raw, self.one, self.zero
-  local shapes = { self:tensor(rows, columns, 1, 1), self:tensor(rows, 1, 1, columns) }
-  local function enqueue(number, x, y)
-    local desc = shapes[number]
-    return library.cudnnSoftmaxForward(handle, ACCURATE, INSTANCE, one, desc, x, zero, desc, y)
+  local desc = self:tensor(rows, 1, 1, columns)
+  return function(x, y)
+    check(library.cudnnSoftmaxForward(handle, ACCURATE, INSTANCE, one, desc, x, zero, desc, y),
+      "cudnnSoftmaxForward")
   end
-  local best = cuda.fastest(self.stream, #shapes, function(number)
-    return enqueue(number, example.x, example.y) == 0
-  end)
-  return function(x, y) check(enqueue(best, x, y), "cudnnSoftmaxForward") end,
-    ({ "channels", "pixels" })[best]
 end
 
 return cudnn
