@@ -49,7 +49,8 @@ serve() { # TOOL [CANDIDATE]: the answer. A lock in the cache gives turns: other
 check "serve: check on a GPU" "$(serve check)" '*"device":"cuda:0"*"verdict":"passed"*'
 check "serve: what its red zones show has a source line from the simulator" "$(serve check bounds)" \
   '*"reports":*was overwritten*on sim:check: * out of bounds in kernel saxpy at candidate.cu:*"verdict":"out_of_bounds"*'
-check "serve: time beside naive" "$(serve time)" '*"name":"naive","speedup":*"time":{"ci95_us":*"unit":"us"*'
+check "serve: time beside naive" "$(serve time)" \
+  '*cases on cuda:0, sim:check, at n = 1000 only*"name":"naive","speedup":*"time":{"ci95_us":*"unit":"us"*'
 check "serve: counters of the hardware" "$(NCU=$folder/ncu serve profile)" \
   '*"hardware":\[{"name":"saxpy: of the memory*s throughput","suggests":"memory is the limit*","value":"91.5%"}\]*'
 check "serve: two servers on one GPU take turns" "$(serve time >"$folder/one" & serve time; wait; cat "$folder/one")" \

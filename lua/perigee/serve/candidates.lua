@@ -334,7 +334,7 @@ local function merge(timed, checked)
   local by, said = core.json_array {}, {}
   for _, rec in ipairs { b, a } do
     for _, name in ipairs(rec.checked_by or {}) do
-      if by[#by] ~= name then by[#by + 1] = name end
+      if not suggest.has(by, name) then by[#by + 1] = name end
     end
   end
   a.checked_by = by
