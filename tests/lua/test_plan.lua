@@ -4,8 +4,11 @@ local lu = require "luaunit"
 local pg = require "perigee"
 local buffers = require "perigee.buffers"
 local case = require "perigee.case"
+local core = require "perigee.core"
+local files = require "perigee.files"
 local plan = require "perigee.plan"
 local scratch = require "perigee.scratch"
+local shell = require "perigee.shell"
 
 TestPlan = {}
 
@@ -336,6 +339,44 @@ function TestScratch:test_mistakes()
     lu.assertEquals(type(e) == "table" and e.code or e, one[2], one[3])
     lu.assertStrContains(e.message, one[3])
   end
+end
+
+TestMalformed = {}
+
+-- The candidates as they are, each with the kernel that it would include: of their own folder only.
+local function with_kernels(folder)
+  local from, names = "tests/malformed/plans", {}
+  local kernel = files.read(files.join(from, "axpy.cuh"))
+  shell.output(("cp -r %s/. %s"):format(from, shell.quoted(folder)))
+  for _, name in ipairs(core.list_dir(from)) do
+    local own = files.join(folder, name)
+    local source = files.join(own, "axpy.cu")
+    if files.is_folder(own) then names[#names + 1] = name end
+    if core.read_file(source) == '#include "../axpy.cuh"\n' then files.write(source, kernel) end
+  end
+  return names
+end
+
+-- Each has the verdict that its plan's head says, in those words.
+function TestMalformed:test_each_is_told()
+  if not core.compiler_info() then lu.skip "no NVRTC on this machine" end
+  files.in_temporary(function(folder)
+    local names, records = with_kernels(folder), {}
+    local check = "%s/perigee check vector/saxpy %s/*/ --set n=1000 --device sim --json"
+    local text = shell.output(check:format(os.getenv "BUILD" or "build", shell.quoted(folder)))
+    for line in text:gmatch "[^\n]+" do
+      local record = core.json_decode(line)
+      if type(record) == "table" and record.impl then records[record.impl] = record end
+    end
+    lu.assertTrue(#names > 100)
+    for _, name in ipairs(names) do
+      local head = files.read(files.join(files.join(folder, name), "plan.lua"))
+      local record = records[name] or {}
+      lu.assertEquals(record.verdict, head:match "verdict: (%l[%l_]*)", name)
+      lu.assertStrContains(table.concat({ record.reason or "", record.hint or "",
+        record.compile_log or "" }, "\n"), head:match "says: ([^\n]+)", false, false, name)
+    end
+  end)
 end
 
 os.exit(lu.LuaUnit.run())
