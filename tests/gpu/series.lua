@@ -10,7 +10,8 @@ local judge = require "perigee.judge"
 local series = {}
 
 local WARM = 16 -- candidates after which memory of this process is looked at: caches are full then
-local TIMEOUT = 0.5 -- seconds a kernel may run
+-- Seconds a kernel may run. A GPU tells of a trap after half a second where others work on it.
+local TIMEOUT = 1
 local PRECISE = 0.0025 -- of the median: half the width of its interval
 local GROWTH_KB = 16 << 10 -- of this process; what Lua holds until its next collection
 local GPU_GROWTH_MB = 8
