@@ -132,28 +132,32 @@ local function put_back(arm, timing)
   return failure
 end
 
--- A sample that has inputs for the first time: {us, usual = what others take, as_timed}, nil where
--- that is not known; or nil and a failure. They come right before it: else a launch on others might
--- look.
-local function first_time(arm, timing)
+-- Samples of which the last has those inputs, which come right before it: else a launch on others
+-- might look. Its time, and the median of the others; nil where one is not known; or nil and a
+-- failure.
+local function bring(arm, timing)
   local before = draw_count(arm)
   local us, failure = ask(arm, timing, before + 1, alternate(arm, timing, before + 1),
     { sample = before, version = arm.place, list = arm.fresh.list }, arm.fresh)
   if not us or not us[before + 1] then return nil, failure end
   local others = {}
   for number = 1, before do others[#others + 1] = us[number] end
-  local now = timing.median(others)
-  return now and { us = us[before + 1], usual = usual_of(arm, now),
-    as_timed = is_as_timed(arm, now) }
+  return us[before + 1], timing.median(others)
 end
 
--- What the same inputs take now, every other sample; nil where that is not known, and a failure.
+-- A sample that has inputs for the first time: {us, usual = what others take, as_timed}, nil where
+-- that is not known; or nil and a failure.
+local function first_time(arm, timing)
+  local us, now = bring(arm, timing)
+  if not us then return nil, now end
+  return now and { us = us, usual = usual_of(arm, now), as_timed = is_as_timed(arm, now) }
+end
+
+-- What the same inputs take when they come again in the same way; nil where that is not known, and
+-- a failure.
 local function again(arm, timing)
-  local count, list = 2 * draw_count(arm), {}
-  local us, failure = ask(arm, timing, count, alternate(arm, timing, count), nil, arm.fresh)
-  if not us then return nil, failure end
-  for number = 2, count, 2 do list[#list + 1] = us[number] end
-  return timing.median(list)
+  local us, now = bring(arm, timing)
+  return us, not us and now or nil
 end
 
 local function too_slow(arm, us, usual)

@@ -447,11 +447,15 @@ local function made_up(us_of, method, batch)
     time = function(_, how)
       local us, seen, unseen = {}, 0, arm.case.held_back[arm.renewed + 1]
       local comes = how.renew and unseen and how.renew.list == unseen.list
+      how.comes = comes
       if how.renew then -- right before the last sample
         lu.assertTrue(how.renew.version == 0 or how.renew.version == 1)
         lu.assertEquals(how.renew.sample, #how.sets // how.batch - 1)
-        lu.assertTrue(comes or how.renew.list == arm.case.versions[how.renew.version + 1].list)
-        if comes then arm.renewed = arm.renewed + 1 else unseen_at = nil end
+        how.again = arm.renewed > 0 and how.renew.list == arm.case.held_back[arm.renewed].list
+        lu.assertTrue(comes or how.again
+          or how.renew.list == arm.case.versions[how.renew.version + 1].list)
+        if comes then arm.renewed = arm.renewed + 1
+        elseif not how.again then unseen_at = nil end
       end
       for i = 1, #how.sets, how.batch do
         local sum = 0
@@ -515,7 +519,7 @@ function TestTiming:test_a_sample_on_inputs_that_were_never_seen()
     lu.assertEquals(arm.failure.findings[1].kind, "kept_answers")
     lu.assertEquals(arm.renewed, 10)
     arm = time_made_up(made_up(function(set, how)
-      return set == 2 and how.renew and 10.9 or 10 -- a little faster when they come again
+      return set == 2 and how.comes and 10.9 or 10 -- a little faster when they come again
     end, method, batch))
     lu.assertEquals(arm.failure.verdict, "cheat", method)
     lu.assertEquals(arm.renewed, 10)
@@ -540,7 +544,7 @@ function TestTiming:test_a_sample_on_inputs_that_were_never_seen()
     if method ~= "graph" then -- from the first on all inputs are slow
       local turned
       turned = made_up(function(set, how)
-        return (turned.renewed > 1 or set == 2 and how.renew) and 15 or 10
+        return (turned.renewed > 1 or set == 2 and how.comes) and 15 or 10
       end, method, batch)
       lu.assertEquals(time_made_up(turned).failure.verdict, "cheat", method)
       turned = made_up(function() return turned.renewed > 0 and 15 or 10 end, method, batch)
@@ -552,11 +556,11 @@ end
 
 -- The clock was low, or the host late: what the same inputs take again is not known.
 function TestTiming:test_what_is_not_known_acquits_nobody()
-  local arm, asked = made_up(function(set, how) return set == 2 and how.renew and 10.9 or 10 end), 0
+  local arm, asked = made_up(function(set, how) return set == 2 and how.comes and 10.9 or 10 end), 0
   local answer = arm.runner.time
   arm.runner.time = function(_, how)
     local reply = answer(_, how)
-    if how.renew or arm.renewed == 0 then return reply end
+    if not how.again then return reply end
     asked = asked + 1
     if asked == 1 then
       for i = 1, #reply.us do reply.late[i], reply.us[i] = i - 1, nil end
