@@ -92,9 +92,8 @@ static pg_code unpin(pg_runner *r, pg_error *error) {
   return code;
 }
 
-/* The plan on the same set, so that the cache holds what it touches, or on another. */
-static pg_code warm(pg_timing *t, size_t i, pg_error *error) {
-  const int *set = t->before ? &t->before[i] : &t->sets[i];
+/* The plan on the same set, so that the cache holds what it touches. */
+static pg_code warm(pg_timing *t, const int *set, pg_error *error) {
   pg_code code = reset(t, set, error);
   if (!code) code = pg_plan_enqueue(&t->plan, &t->runner->buffers, *set, error);
   return code;
@@ -117,21 +116,13 @@ static pg_code bring(pg_timing *t, size_t i, const int *sets, pg_error *error) {
   return code;
 }
 
-/* Another set's plan was the warm-up: what this one's reads is in the cache by a copy. */
-static pg_code touch(const pg_timing *t, size_t i, pg_error *error) {
-  pg_runner *r = t->runner;
-  if (!t->before || t->before[i] == t->sets[i] || !r->scratch_bytes) return PG_OK;
-  return pg_buffers_touch(&r->buffers, &r->digest, t->sets[i], r->scratch, r->scratch_bytes, error);
-}
-
 /* cold: reset, unpin where asked (which waits, so what keeps the device busy comes after it),
  * flush.  hot: warm, reset.  batch, graph: reset all sets of the sample, no flush. */
 static pg_code prepare(pg_timing *t, size_t i, const int *sets, pg_error *error) {
   pg_runner *r = t->runner;
   pg_code code = t->unpin ? PG_OK : lead(r, error);
-  if (!code && t->method == PG_HOT) code = warm(t, i, error);
+  if (!code && t->method == PG_HOT) code = warm(t, sets, error);
   if (!code) code = bring(t, i, sets, error);
-  if (!code) code = touch(t, i, error);
   if (!code) code = reset(t, sets, error);
   if (!code && t->unpin) code = unpin(r, error);
   if (!code && t->unpin) code = lead(r, error);

@@ -17,7 +17,6 @@ typedef struct pg_timing {
   size_t batch; /* sets of one sample */
   size_t samples, spans;
   int *sets;      /* samples * batch of them; of a graph, batch */
-  int *before;    /* hot: the set that the untimed plan runs on, for each sample; NULL: its own */
   int64_t warmup; /* samples before the first that counts */
   uint32_t poison;
   uint64_t seed;

@@ -52,27 +52,6 @@ static pg_code check_distinct(const pg_timing *t, const int *sets, pg_error *err
   return PG_OK;
 }
 
-/* "before": as many sets as samples. */
-static pg_code parse_before(const json_t *request, pg_timing *t, pg_error *error) {
-  const json_t *list = NULL;
-  if (!json_object_get(request, "before")) return PG_OK;
-  pg_code code = pg_req_list(request, "before", PG_EVENT_PAIRS, &list, error);
-  if (code) return code;
-  if (t->method != PG_HOT || json_array_size(list) != t->samples)
-    return pg_fail(error, PG_INVALID, "\"before\": expected a set for each of %zu hot samples",
-                   t->samples);
-  t->before = malloc(t->samples * sizeof *t->before);
-  if (!t->before) return pg_fail(error, PG_MEMORY, "no memory for %zu sets", t->samples);
-  for (size_t i = 0; i < t->samples; i++) {
-    const json_t *v = json_array_get(list, i);
-    json_int_t set = json_integer_value(v);
-    if (!json_is_integer(v) || set < 0 || set >= t->runner->buffers.set_count)
-      return pg_req_expected("before", "numbers of sets that exist", v, error);
-    t->before[i] = (int)set;
-  }
-  return PG_OK;
-}
-
 /* A digest, or null where it is not known. */
 static pg_code parse_digest(const json_t *v, bool *known, uint64_t *right, pg_error *error) {
   *known = !json_is_null(v);
@@ -150,7 +129,6 @@ pg_code pg_timing_parse(pg_timing *t, const json_t *request, pg_error *error) {
   if (!code) code = pg_opt_bool(request, "move", &t->move, error);
   if (!code) code = pg_opt_bool(request, "unpin", &t->unpin, error);
   if (!code) code = pg_opt_bool(request, "guards", &t->guards, error);
-  if (!code) code = parse_before(request, t, error);
   if (!code) code = parse_results(request, t, error);
   if (!code) code = parse_fresh(request, t, error);
   if (!code) code = pg_runner_seed(request, &t->seed, error);
@@ -166,7 +144,6 @@ pg_code pg_timing_parse(pg_timing *t, const json_t *request, pg_error *error) {
 void pg_timing_free(pg_timing *t) {
   pg_plan_free(&t->plan);
   free(t->sets);
-  free(t->before);
   free(t->late);
   free(t->known);
   free(t->right);

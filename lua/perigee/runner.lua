@@ -340,8 +340,7 @@ end
 -- `how.samples` of the one group).
 -- @tparam table how {method, sets, steps, poison, warmup, batch, samples, guards = false: zones and
 --   inputs are compared by a later request, move = buffers go to other memory first, unpin = what
---   stays in L2 is given up before every cold sample, not only before the first, before = hot: sets
---   of the untimed plan, one a sample,
+--   stays in L2 is given up before every cold sample, not only before the first,
 --   right = digests by set, keep = number of a sample, keep_in = the set that gets what it wrote,
 --   or what the first wrote that differs from `right`, renew = {sample, version, list = buffers}:
 --   inputs that come right before a sample, of a version that setup left open; numbers from 0}
@@ -355,7 +354,6 @@ function Runner:time(how)
     op = "time", method = how.method, sets = core.json_array(how.sets), plan = how.steps,
     poison = how.poison, warmup = how.warmup or 0, batch = how.batch or 1, samples = how.samples,
     guards = how.guards, move = how.move, unpin = how.unpin, right = how.right,
-    before = how.before and core.json_array(how.before),
     keep = how.keep, keep_in = how.keep_in, renew = how.renew and renewal(self, how.renew),
   }, self:deadline(how.steps) + TIME_S)
   if not reply then return nil, failure end
