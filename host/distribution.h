@@ -53,9 +53,10 @@ pg_code pg_test_draws(const pg_array *array, const pg_distribution *d, pg_draws 
                       pg_error *error);
 
 /* Windows of `width` elements that are there before, wherever they lie, also backwards or with
- * other signs; *at: the first such window's first element. A window in `width` is looked for (one
- * in 2^-18 of the array where that is more), so a copy shows when it is a few times as long, and a
- * sequence of any period up to count / width. PG_MEMORY, PG_RANGE (width 0). */
+ * other signs; *at: the first such window's first element. One window in every `width` is looked
+ * for (one in each of 2^18 parts of the array where those are longer), so a copy shows when it is a
+ * few times as long, and a sequence of any period up to count / width. PG_MEMORY, PG_RANGE (width
+ * 0). */
 pg_code pg_repeated_windows(const pg_array *array, size_t width, uint64_t key, size_t *repeats,
                             size_t *at, pg_error *error);
 

@@ -1,5 +1,5 @@
 /* What timed samples wrote, and on which inputs: digests, the sample that is kept, contents that
- * come late, what runs before a hot sample. Over the simulator, whose kernels are real. */
+ * come late. Over the simulator, whose kernels are real. */
 #include "bench.h"
 
 enum { N = 301 };
@@ -199,7 +199,7 @@ static void each_launch_of_a_batch_has_a_digest(void **state) {
 /* Two hot samples; what `buffer` says comes as contents of `version` right before the second. */
 static json_t *time_late(bench *b, int version, const char *buffer) {
   return ask(b,
-             "{'op':'time','method':'hot','sets':[0,2],'before':[0,1],'plan':[" LAUNCH "],"
+             "{'op':'time','method':'hot','sets':[0,2],'plan':[" LAUNCH "],"
              "'renew':{'sample':1,'version':%d,'buffers':[{%s}]}}",
              version, buffer);
 }
@@ -213,7 +213,6 @@ static void contents_may_come_late(void **state) {
   assert_int_equal(json_array_size(json_object_get(r, "inputs_changed")), 0);
   good(r);
   for (int i = 0; i < N; i++) assert_int_equal(read_set(b, 2)[i], 7 * i + 1);
-  for (int i = 0; i < N; i++) assert_int_equal(read_set(b, 1)[i], 1000 + i + 1); /* ran before */
   bad(time_late(b, 3, "'index':0,'at':0"), "invalid", "x has no contents of version 3");
   bad(time_late(b, 0, "'index':1,'at':0"), "invalid", "y has no contents");
   bad(time_late(b, 0, "'index':0,'at':65000"), "range", "outside");
@@ -258,14 +257,10 @@ static void what_is_asked_about_samples_is_checked(void **state) {
       {"'sets':[0,1],'right':[1.5]", "digests or null, got 1.5"},
       {"'sets':[0,1],'right':['x']", "digests or null"},
       {"'sets':[0,1],'right':7", "\"right\": expected a list"},
-      {"'sets':[0,1],'before':[0]", "a set for each of 2 hot samples"},
-      {"'sets':[0,1],'before':[0,4]", "sets that exist, got 4"},
   };
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
     bad(ask(b, "{'op':'time','method':'hot','plan':[" LAUNCH "],%s}", cases[i][0]), "invalid",
         cases[i][1]);
-  bad(ask(b, "{'op':'time','method':'cold','plan':[],'sets':[0],'before':[0]}"), "invalid",
-      "hot samples");
 }
 
 int main(void) {
