@@ -379,9 +379,12 @@ function store.parse(line, where)
 end
 
 --- Records of a JSONL file: an iterator of line number and record. Blank lines are passed over.
+-- @tparam string path
+-- @tparam[opt] string text what is in it, where that is known: a pipe says it once
 -- @raise "not_found", "syntax" with file and line
-function store.lines(path)
-  local text, number, at = files.read(path), 0, 1
+function store.lines(path, text)
+  local number, at = 0, 1
+  text = text or files.read(path)
   return function()
     while at <= #text do
       local stop = text:find("\n", at, true) or #text + 1
@@ -409,14 +412,15 @@ end
 -- wrong, none.
 -- @tparam string path
 -- @tparam string name of the session
+-- @tparam[opt] string text what is in the file, where that is known
 -- @treturn integer,integer how many were added, and how many were there already
 -- @raise "syntax" with file and line, "invalid" for a session that is no import
-function Store:import(path, name)
+function Store:import(path, name, text)
   return guarded(self.path, function()
     local added, known = 0, 0
     transaction(self.db, function()
       local session = session_for_import(self, name)
-      for _, whole in store.lines(path) do
+      for _, whole in store.lines(path, text) do
         local rec, extra = store.parts(whole)
         if add(self.db, session, rec, extra) then added = added + 1 else known = known + 1 end
       end

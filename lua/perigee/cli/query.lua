@@ -87,9 +87,10 @@ end
 
 local function import(path, options)
   local opened <close> = store.open(path)
+  local text = files.read(options.import)
   local name = options.session -- a file's own, so that it adds nothing when it comes again
-    or "import-" .. core.sha256(files.read(options.import)):sub(1, 12)
-  local added, known = opened:import(options.import, name)
+    or "import-" .. core.sha256(text):sub(1, 12)
+  local added, known = opened:import(options.import, name, text)
   common.out(("%d records into session %s%s"):format(added, name,
     known > 0 and (", %d were there already"):format(known) or ""))
 end
