@@ -10,8 +10,8 @@
 #include "request.h"
 #include "timing.h"
 
-enum { STARTS_MOST = 64, MOVED_MOST = 64 << 20 };
-enum { STREAM_SPANS = 0x5370616e }; /* of random numbers of the seed: no other use has it */
+enum { STARTS_MOST = 64, MOVED_MOST = 1 << 30, GAP_STEP = 512, GAP_STEPS = 4096 };
+enum { STREAM_SPANS = 0x5370616e, STREAM_GAP = 0x476170 }; /* of random numbers of the seed */
 
 /* Memory written to flush the cache: 2 x L2 would do if every line were replaced in order. The lead
  * is counted in tens of microseconds, and doubles when a sample was late; past the most, what is
@@ -376,6 +376,20 @@ static pg_code add_results(const pg_timing *t, json_t *reply, pg_error *error) {
   return PG_OK;
 }
 
+/* Buffers go elsewhere, and not back to where they were two moves ago: while they move, something
+ * of random size takes the place that would be the next. */
+static pg_code move_buffers(pg_timing *t, pg_error *error) {
+  pg_runner *r = t->runner;
+  pg_device *d = r->device;
+  pg_ptr gap = 0;
+  size_t bytes = GAP_STEP * (1 + pg_rng_u32(t->seed, STREAM_GAP, 0) % GAP_STEPS);
+  if (r->prepared) return PG_OK; /* host code was told where they are */
+  if (d->ops->alloc(d, bytes, &gap, NULL)) gap = 0;
+  pg_code code = pg_buffers_move(&r->buffers, MOVED_MOST, error);
+  d->ops->free(d, gap, NULL);
+  return code;
+}
+
 /* What the samples need, made before the first. */
 static pg_code need_all(pg_timing *t, pg_error *error) {
   pg_runner *r = t->runner;
@@ -383,8 +397,7 @@ static pg_code need_all(pg_timing *t, pg_error *error) {
   t->late = calloc(t->samples, sizeof *t->late);
   if (!t->late) return pg_fail(error, PG_MEMORY, "no memory for %zu samples", t->samples);
   pg_code code = PG_OK;
-  if (t->move && !r->prepared) /* host code was told where they are */
-    code = pg_buffers_move(&r->buffers, MOVED_MOST, error);
+  if (t->move) code = move_buffers(t, error);
   if (!code) code = need_scratch(r, error);
   if (r->info.gpu_clock) pg_clock_need(&r->clock, r->device);
   if (pg_clock_runs(&r->clock) && t->method != PG_GRAPH)

@@ -12,7 +12,7 @@
 
 #include "device.h"
 
-enum { FAKE_BLOCKS = 8192, FAKE_NAMES = 1024, FAKE_L2 = 64 << 10 };
+enum { FAKE_BLOCKS = 8192, FAKE_NAMES = 1024, FAKE_L2 = 64 << 10, FAKE_FRESH = 0xA5 };
 
 typedef struct fake_block {
   uint8_t *data;
@@ -35,7 +35,7 @@ typedef struct fake {
   int name_count;
   size_t live_bytes;
   int live_blocks, live_modules, live_events, live_streams;
-  size_t left;    /* bytes other than 0 in memory that was freed */
+  size_t left;    /* bytes in memory that was freed that are neither 0 nor as they were allocated */
   int violations; /* accesses of the host outside any allocation */
   double clock_us, limit_s;
   pg_fault fault;
@@ -268,7 +268,7 @@ static pg_code fake_alloc(pg_device *d, size_t bytes, pg_ptr *out, pg_error *err
     if (f->blocks[i].data) continue;
     void *data = aligned_alloc(256, (bytes + 255) / 256 * 256);
     if (!data) return pg_fail(error, PG_MEMORY, "the host has no %zu bytes", bytes);
-    memset(data, 0xA5, bytes);
+    memset(data, FAKE_FRESH, bytes);
     f->blocks[i] = (fake_block){data, bytes};
     f->live_bytes += bytes;
     f->live_blocks++;
@@ -284,7 +284,8 @@ static pg_code fake_free(pg_device *d, pg_ptr at, pg_error *error) {
     if ((pg_ptr)(uintptr_t)f->blocks[i].data != at) continue;
     f->live_bytes -= f->blocks[i].bytes;
     f->live_blocks--;
-    for (size_t k = 0; k < f->blocks[i].bytes; k++) f->left += f->blocks[i].data[k] != 0;
+    for (size_t k = 0; k < f->blocks[i].bytes; k++)
+      f->left += f->blocks[i].data[k] != 0 && f->blocks[i].data[k] != FAKE_FRESH;
     free(f->blocks[i].data);
     f->blocks[i] = (fake_block){NULL, 0};
     return PG_OK;

@@ -499,8 +499,25 @@ function TestTiming:test_each_slice_has_its_buffers_elsewhere()
     time_made_up(arm, how.quick)
     lu.assertIs(first, false)
     lu.assertTrue(arm.slices >= 3)
-    lu.assertEquals(moves, how[1] == "cold" and not how.quick and arm.slices - 1 or 0)
+    local is_moved = how[1] == "cold" and not how.quick
+    lu.assertEquals(moves, is_moved and arm.slices - 1 or 0)
+    first = nil
+    time_made_up(arm, how.quick) -- in another pass
+    lu.assertIs(first, is_moved)
   end
+end
+
+-- No place has more than an eighth of the samples that a quick kernel needs.
+function TestTiming:test_samples_are_shared_out_among_places()
+  local arm, sizes = made_up(function() return 10 + math.random() end), {}
+  local answer = arm.runner.time
+  arm.runner.time = function(_, asked)
+    if not asked.renew then sizes[#sizes + 1] = asked.samples end
+    return answer(_, asked)
+  end
+  time_made_up(arm, false)
+  lu.assertTrue(arm.slices >= 9, arm.slices)
+  for i = 1, arm.slices do lu.assertTrue(sizes[i] <= math.max(50, #arm.samples // 8), sizes[i]) end
 end
 
 -- What is slower each time that inputs are new has kept answers; once may be chance.
