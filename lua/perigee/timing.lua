@@ -21,7 +21,7 @@ local SLICE_LEAST = 8 -- samples, as far as they are quick: the first after a pa
 local FEWEST = 6 -- whatever the budget: order statistics of fewer give no 95% interval
 local DISCARDED_MOST = 100 -- then an arm without samples has no time
 local SLICE_S = 0.05 -- a slice takes about this long, so that arms alternate often enough,
-local ROUNDS = 3 -- and so many rounds are made: less where the budget is less
+local ROUNDS = 5 -- and so many rounds are made: less where the budget is less
 local PLACES = 8 -- places of the buffers that cold samples are of, if quick: a slice has its own
 local SLICE_MOST = 2048 -- samples; the runner has events for twice as many, or for their graphs
 local SLOWEST = 0.97 -- of the usual clock, for a slice whose samples count
@@ -243,9 +243,9 @@ local function slice(arm, quick)
   local asked, reply = take(arm, samples, arm.slices == 0 and WARMUP or 1, guards,
     moves and arm.placed == true)
   if not asked then return reply end
-  if not guards or not arm.per_sample then
-    arm.per_sample = math.max(1e-6, (core.now() - started) / samples)
-  end
+  -- The least: a slice may move buffers or look for damage, and samples wait for neither.
+  arm.per_sample = math.max(1e-6, math.min(arm.per_sample or math.huge,
+    (core.now() - started) / samples))
   arm.slices, arm.placed = arm.slices + 1, true
   keep(arm, reply)
   return wrote.judge(arm, asked, reply, used(asked.sets))
