@@ -27,8 +27,8 @@ there in both directions; edges may occur several times and may join a vertex to
 the smallest number of edges on a way from vertex 0 to v, 0 for vertex 0, -1 where there is no way.
 There are n = 2^scale vertices and m neighbours in all. Graph rmat: factor * n edges of a recursive
 matrix (Chakrabarti, Zhan and Faloutsos, 2004) with few vertices of very high degree, in about 7
-levels. Graph grid: 2^(scale / 2) vertices wide, with up to four neighbours each and many levels.
-The names of vertices are mixed. At least the rows and the depths must be moved, and one neighbour
+levels. Graph grid: 2^(scale / 2) vertices wide, with up to four neighbours each and many levels;
+one edge in 16 is missing. The names of vertices are mixed. At least the rows and the depths must be moved, and one neighbour
 of each vertex looked at: 12 bytes a vertex.]==],
   params = {
     graph = {

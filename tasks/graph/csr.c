@@ -91,8 +91,19 @@ static int rmat(lua_State *L) {
   return push_rows(L, edges, count, (int64_t)1 << scale);
 }
 
-/* grid(seed, width, height): each vertex is joined to those beside, above and below; the names of
- * the vertices are mixed when their number is a power of two. */
+static void shuffle(edge *edges, size_t count, uint64_t seed) {
+  for (size_t i = count; i > 1; i--) {
+    const size_t other = mix(seed + i) % i;
+    const edge moved = edges[i - 1];
+    edges[i - 1] = edges[other];
+    edges[other] = moved;
+  }
+}
+
+/* grid(seed, scale): 2^scale vertices, 2^(scale / 2) of them beside each other, with mixed names.
+ * Each is joined to those beside, above and below, but one edge in 16 is left out: a depth would be
+ * a distance, known without a search. For the same reason edges have no order, which would tell
+ * directions. */
 static int grid(lua_State *L) {
   const uint64_t seed = (uint64_t)luaL_checkinteger(L, 1);
   const int scale = check_scale(L, 2);
@@ -106,7 +117,10 @@ static int grid(lua_State *L) {
       edges[i++] = (edge){name, permute((uint64_t)v + 1, scale, mix(seed))};
     if (v + width < n) edges[i++] = (edge){name, permute((uint64_t)(v + width), scale, mix(seed))};
   }
-  return push_rows(L, edges, count, n);
+  shuffle(edges, count, mix(seed + 1));
+  const size_t kept = count - count / 16;
+  swap_zero(edges, kept);
+  return push_rows(L, edges, kept, n);
 }
 
 /* depths(first, neighbour): of every vertex from vertex 0; -1 for those that it does not reach. */

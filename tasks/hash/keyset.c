@@ -6,6 +6,7 @@
 #include "bind/bind.h"
 
 #define EMPTY UINT64_MAX
+#define FOR_BETWEEN 0x9e3779b97f4a7c15u /* another number from the same seed */
 
 enum { UNIT = 4, CHUNKS = 64, EVICTIONS = 10000, AHEAD = 16 };
 
@@ -20,21 +21,12 @@ typedef struct table {
   rule probing;
 } table;
 
-/* ---- keys: a one-to-one function of offset + id ---- */
-
-static const uint64_t FACTOR[2] = {0xbf58476d1ce4e5b9u, 0x94d049bb133111ebu};
+/* ---- keys: a one-to-one function of numbers, which only the seed tells ---- */
 
 static uint64_t mix(uint64_t x) {
-  x = (x ^ x >> 30) * FACTOR[0];
-  x = (x ^ x >> 27) * FACTOR[1];
+  x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9u;
+  x = (x ^ x >> 27) * 0x94d049bb133111ebu;
   return x ^ x >> 31;
-}
-
-/* 1 / a modulo 2^64, by Newton's iteration: each step doubles the bits that are right. */
-static uint64_t inverse(uint64_t a) {
-  uint64_t x = a;
-  for (int i = 0; i < 5; i++) x *= 2 - a * x;
-  return x;
 }
 
 static uint64_t unshift(uint64_t x, int shift) {
@@ -43,18 +35,33 @@ static uint64_t unshift(uint64_t x, int shift) {
   return y;
 }
 
-static uint64_t unmix(uint64_t x, const uint64_t factor_inverse[2]) {
-  x = unshift(x, 31) * factor_inverse[1];
-  x = unshift(x, 27) * factor_inverse[0];
+/* The factors are 1 / those of mix modulo 2^64. */
+static uint64_t unmix(uint64_t x) {
+  x = unshift(x, 31) * 0x319642b2d24d8ec3u;
+  x = unshift(x, 27) * 0x96de1b173f119089u;
   return unshift(x, 30);
+}
+
+/* Mixed once, keys could be turned back by a kernel, which would know ids and what is in no table
+ * without a search: so a secret comes between two times. */
+typedef struct secret {
+  uint64_t offset, between;
+} secret;
+
+static uint64_t key_of(const secret *s, uint64_t id) {
+  return mix(mix(s->offset + id) ^ s->between);
+}
+
+static uint64_t id_in(const secret *s, uint64_t key) {
+  return unmix(unmix(key) ^ s->between) - s->offset;
 }
 
 /* Ids are far below 2^33, those of keys that are in no table included; none makes the empty word.
  */
-static uint64_t offset_of(uint64_t seed) {
-  const uint64_t back[2] = {inverse(FACTOR[0]), inverse(FACTOR[1])};
-  const uint64_t offset = mix(seed) >> 1, never = unmix(EMPTY, back);
-  return never - offset < (uint64_t)1 << 34 ? offset + ((uint64_t)1 << 35) : offset;
+static secret secret_of(uint64_t seed) {
+  secret s = {.offset = mix(seed) >> 1, .between = mix(seed ^ FOR_BETWEEN)};
+  if (id_in(&s, EMPTY) < (uint64_t)1 << 34) s.offset += (uint64_t)1 << 35;
+  return s;
 }
 
 /* A permutation of 0 .. n - 1: one of the next power of two, until it hits. */
@@ -139,11 +146,11 @@ static bool insert(const table *t, uint64_t key) {
 }
 
 /* In an order that the seed alone decides; what follows is fetched in advance. */
-static bool fill(const table *t, uint64_t offset, uint64_t ids) {
+static bool fill(const table *t, secret s, uint64_t ids) {
   memset(t->slot, 0xff, t->slots * sizeof *t->slot);
   for (uint64_t id = 0; id < ids; id++) {
-    __builtin_prefetch(slots_of(t, home(t, mix(offset + id + AHEAD))), 1);
-    if (!insert(t, mix(offset + id))) return false;
+    __builtin_prefetch(slots_of(t, home(t, key_of(&s, id + AHEAD))), 1);
+    if (!insert(t, key_of(&s, id))) return false;
   }
   return true;
 }
@@ -175,8 +182,8 @@ typedef struct judge {
   const uint32_t *counts; /* NULL: not judged */
   uint32_t *times;        /* how often each id occurs among the input keys */
   uint8_t *seen;          /* ids that are in the table */
-  uint64_t offset, ids, back[2];
-  uint64_t fault_at;
+  secret secret;
+  uint64_t ids, fault_at;
   fault fault;
 } judge;
 
@@ -200,7 +207,7 @@ static bool stands(const table *t, uint64_t unit, uint64_t key, uint64_t run) {
 static fault look(const judge *j, uint64_t at, uint64_t run) {
   const uint64_t key = j->t->slot[at];
   if (key == EMPTY) return j->counts && j->counts[at] ? COUNT : NONE;
-  const uint64_t id = unmix(key, j->back) - j->offset;
+  const uint64_t id = id_in(&j->secret, key);
   if (id >= j->ids) return FOREIGN;
   if (__atomic_exchange_n(&j->seen[id], 1, __ATOMIC_RELAXED)) return TWICE;
   if (!stands(j->t, at / j->t->unit, key, run)) return MISPLACED;
@@ -225,25 +232,12 @@ static void look_through(judge *j, uint64_t first, uint64_t last) {
   }
 }
 
-/* Where ids begin: all from 0 occur. */
-static uint64_t smallest(const judge *j, const uint64_t *keys, uint64_t n) {
-  uint64_t least = UINT64_MAX;
-#ifdef _OPENMP
-#pragma omp parallel for reduction(min : least)
-#endif
-  for (uint64_t i = 0; i < n; i++) {
-    const uint64_t x = unmix(keys[i], j->back);
-    if (x < least) least = x;
-  }
-  return least;
-}
-
 static void count_ids(judge *j, const uint64_t *keys, uint64_t n) {
 #ifdef _OPENMP
 #pragma omp parallel for
 #endif
   for (uint64_t i = 0; i < n; i++) {
-    const uint64_t id = unmix(keys[i], j->back) - j->offset;
+    const uint64_t id = id_in(&j->secret, keys[i]);
     if (id < j->ids) __atomic_fetch_add(&j->times[id], 1, __ATOMIC_RELAXED);
   }
 }
@@ -268,7 +262,7 @@ static int push_fault(lua_State *L, const judge *j) {
              j->counts[at]);
   else if (j->fault == COUNT)
     snprintf(text, sizeof text, "counts[%llu] = %u, but key 0x%016llx occurs %u times",
-             (unsigned long long)at, j->counts[at], key, j->times[unmix(key, j->back) - j->offset]);
+             (unsigned long long)at, j->counts[at], key, j->times[id_in(&j->secret, key)]);
   else
     snprintf(text, sizeof text, "table[%llu] = 0x%016llx, %s", (unsigned long long)at, key,
              j->fault == FOREIGN ? "which is no key of the input"
@@ -285,7 +279,7 @@ static int push_verdict(lua_State *L, const judge *j) {
   if (missing == 0) return lua_pushnil(L), 1;
   char text[160];
   snprintf(text, sizeof text, "key 0x%016llx is not in the table; %llu of %llu are missing",
-           (unsigned long long)mix(j->offset + first), (unsigned long long)missing,
+           (unsigned long long)key_of(&j->secret, first), (unsigned long long)missing,
            (unsigned long long)j->ids);
   return lua_pushstring(L, text), 1;
 }
@@ -316,7 +310,7 @@ static int new_keys(lua_State *L, uint64_t absent) {
   const uint64_t seed = (uint64_t)luaL_checkinteger(L, 1);
   const uint64_t n = check_count(L, 2), ids = check_count(L, 3);
   const distribution kind = check_kind(L, 4);
-  const uint64_t offset = offset_of(seed);
+  const secret s = secret_of(seed);
   uint64_t *key = pg_lua_new_vector(L, "u64", (int64_t)n)->data;
 #ifdef _OPENMP
 #pragma omp parallel for
@@ -324,7 +318,7 @@ static int new_keys(lua_State *L, uint64_t absent) {
   for (uint64_t i = 0; i < n; i++) {
     const uint64_t e = shuffled(i, n, seed);
     const uint64_t id = id_of(kind, e, ids, seed);
-    key[i] = mix(offset + id + (mix(~seed + e) & 1 ? absent : 0));
+    key[i] = key_of(&s, id + (mix(~seed + e) & 1 ? absent : 0));
   }
   return 1;
 }
@@ -349,7 +343,7 @@ static int new_table(lua_State *L) {
   const uint64_t ids = check_count(L, 2), slots = check_count(L, 3);
   pg_array *array = pg_lua_new_vector(L, "u64", (int64_t)slots);
   const table t = check_table(L, 4, array);
-  if (!fill(&t, offset_of(seed), ids)) lua_pushnil(L);
+  if (!fill(&t, secret_of(seed), ids)) lua_pushnil(L);
   return 1;
 }
 
@@ -367,21 +361,23 @@ static int find_all(lua_State *L) {
   return 1;
 }
 
-/* judge(keys, ids, table, probing [, counts]) -> nil, or what is wrong: the table must hold each of
- * the keys once, where a search finds it; counts (u32, one a slot) how often it occurs among the
- * keys, 0 for empty slots. */
+/* judge(seed, ids, table, probing [, keys, counts]) -> nil, or what is wrong: the table must hold
+ * each key of that seed once, where a search finds it; counts (u32, one a slot) how often it occurs
+ * among `keys`, 0 for empty slots. */
 static int judge_table(lua_State *L) {
-  lua_settop(L, 5);
-  const pg_array *keys = pg_lua_check_array(L, 1, PG_U64);
-  const uint64_t ids = check_count(L, 2);
+  lua_settop(L, 6);
+  const uint64_t seed = (uint64_t)luaL_checkinteger(L, 1), ids = check_count(L, 2);
   const table t = check_table(L, 4, pg_lua_check_array(L, 3, PG_U64));
-  const pg_array *counts = lua_isnil(L, 5) ? NULL : pg_lua_check_array(L, 5, PG_U32);
-  if (counts && counts->count != t.slots) pg_lua_argument(L, 5, "one count a slot");
-  judge j = {.t = &t, .counts = counts ? counts->data : NULL, .ids = ids, .fault_at = UINT64_MAX};
-  j.back[0] = inverse(FACTOR[0]), j.back[1] = inverse(FACTOR[1]);
+  const pg_array *keys = lua_isnil(L, 5) ? NULL : pg_lua_check_array(L, 5, PG_U64);
+  const pg_array *counts = keys ? pg_lua_check_array(L, 6, PG_U32) : NULL;
+  if (counts && counts->count != t.slots) pg_lua_argument(L, 6, "one count a slot");
+  judge j = {.t = &t,
+             .counts = counts ? counts->data : NULL,
+             .secret = secret_of(seed),
+             .ids = ids,
+             .fault_at = UINT64_MAX};
   j.seen = lua_newuserdatauv(L, ids, 0);
   memset(j.seen, 0, ids);
-  j.offset = smallest(&j, keys->data, keys->count);
   if (counts) {
     j.times = lua_newuserdatauv(L, ids * sizeof *j.times, 0);
     memset(j.times, 0, ids * sizeof *j.times);
