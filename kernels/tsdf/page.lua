@@ -8,7 +8,8 @@
 --     ... --to FOLDER                         pages, charts and h200/ of another tree
 --
 -- A folder may have suite*.jsonl, published*.jsonl, levers*.jsonl, hash*.jsonl, causes.jsonl (of
--- --json), data.csv, causes.csv, counts.csv, eight.csv (of --csv). What it lacks stays as it is.
+-- --json), data.csv, causes.csv, counts.csv, eight.csv, places.csv (of --csv). What it lacks stays
+-- as it is.
 
 local argparse = require "argparse"
 local cli = require "perigee.cli"
@@ -32,7 +33,7 @@ local HERE = ROOT .. "/kernels/tsdf"
 local DATA = HERE .. "/h200"
 local PAGES = { HERE .. "/README.md", ROOT .. "/kernels/hash/README.md", ROOT .. "/README.md" }
 local FILES = { "suite", "published", "data", "causes", "counts", "eight", "levers", "hash",
-  "agreement" }
+  "places", "agreement" }
 local RATIOS = { "median_us", "ratio", "ratio_low", "ratio_high", "of_control" }
 local COLUMNS = {
   suite = { by = { "stage", "cell", "arm" }, maybe = RATIOS },
@@ -43,6 +44,8 @@ local COLUMNS = {
   eight = { by = { "stage", "cell", "arm" }, maybe = { "median_us" } },
   levers = { by = { "cell", "arm", "lever" }, maybe = { "median_us" } },
   hash = { by = { "stage", "cell", "arm" }, numbers = { "keys" }, maybe = { "median_us" } },
+  places = { by = { "stage", "cell", "arm", "process", "place" },
+    numbers = { "median_us", "stddev_us" } },
   agreement = { by = { "stage", "what" } },
 }
 

@@ -52,6 +52,20 @@ a
 b]])
 end
 
+-- Two places of one arm 2% apart, and four places of the other, of which pairs are up to 10% apart.
+function TestPage.test_what_the_place_of_arrays_does()
+  local rows = {}
+  for i, us in ipairs { 100, 102, 100, 101, 109, 110 } do
+    rows[i] = { stage = "update", cell = "base", arm = i < 3 and "cuda" or "rust", process = 1,
+      place = i, median_us = us, stddev_us = us * (i < 3 and 0.03 or 0.01) }
+  end
+  local _, one, other = page.fill("<!-- data: places -->\n<!-- end -->",
+    { places = { rows = rows } }):match "(%-%-%-|\n)([^\n]*)\n([^\n]*)\n\n<!"
+  lu.assertEquals(one, "| update, base | `cuda` | 2 | 101 | 100 .. 102 | 1.4% | 3.0% |  |  |")
+  lu.assertEquals(other, "|  | `rust` | 4 | 105 | 100 .. 110 | 5.0% | 1.0% | 1.040 "
+    .. "| 0.98 .. 1.10 |")
+end
+
 -- The goals are for cells of 320,000 points and more: others do not count; what is above is named.
 function TestPage.test_ratios_beside_the_goals()
   local function triton(cell, ratio)

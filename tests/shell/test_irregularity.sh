@@ -13,5 +13,8 @@ check "ratios over passes" "$out$(cat "$folder/ratios.csv")" \
   "*rust *s *.* (*.* .. *.*)  of cuda*status 0*allocate,pts-20k,rust,passed,*,cuda,*.*,*.*,*.*"
 out=$(suite --causes --full --passes 1 --impl cuda --budget 2)
 check "causes are timed and counted" "$out" "*us * share * by count *waiting *%*launch *times explained by counts*"
+out=$(on_shim "$build/perigee" kernels/tsdf/places.lua --device cuda:0 --cell pts-20k --processes 1 --places 2 --csv "$folder/places.csv")
+check "the same kernel in several places" "$out$(cat "$folder/places.csv")" \
+  "*update, pts-20k | ?cuda? | 2 |*?rust? | 2 |*status 0*update,pts-20k,cuda,1,1,*rust,1,2,*cuda,1,2,*"
 rm -rf "$folder"
 finish

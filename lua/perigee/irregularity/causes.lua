@@ -126,7 +126,7 @@ function causes.agreement(list, floor)
       if one.cell == cell and one.kernel ~= "empty" then
         local off = math.abs(causes.modelled(model, one) / one.us - 1)
         errors[#errors + 1] = off
-        if off > result.worst then result.worst, result.of = off, cell .. " " .. one.kernel end
+        if off >= result.worst then result.worst, result.of = off, cell .. " " .. one.kernel end
       end
     end
   end
@@ -147,14 +147,15 @@ end
 --- Explain the times of a stage's variants by their counts.
 -- @tparam table variants list of {stage, cell, kernel, us, counters}; of other stages, too
 -- @tparam string stage
--- @treturn table|nil what `fit` gave; nil when none is timed and counted
+-- @treturn table|nil what `fit` gave; nil when none, or only the empty kernel, is timed and
+--   counted, or that one is not
 -- @treturn table|nil what `agreement` gave
 function causes.explain(variants, stage)
-  local list, floor = timed_and_counted(variants, stage), math.huge
+  local list, floor, others = timed_and_counted(variants, stage), math.huge, 0
   for _, one in ipairs(list) do
-    if one.kernel == "empty" then floor = math.min(floor, one.us) end
+    if one.kernel == "empty" then floor = math.min(floor, one.us) else others = others + 1 end
   end
-  if #list == 0 then return nil end
+  if others == 0 or floor == math.huge then return nil end
   return causes.fit(list, floor), causes.agreement(list, floor)
 end
 

@@ -4,6 +4,7 @@
 
 local core = require "perigee.core"
 require "perigee.irregularity.levers" -- a section of its own
+require "perigee.irregularity.places" -- another
 local suite = require "perigee.irregularity.suite"
 local tables = require "perigee.irregularity.tables"
 
