@@ -28,8 +28,8 @@ the smallest number of edges on a way from vertex 0 to v, 0 for vertex 0, -1 whe
 There are n = 2^scale vertices and m neighbours in all. Graph rmat: factor * n edges of a recursive
 matrix (Chakrabarti, Zhan and Faloutsos, 2004) with few vertices of very high degree, in about 7
 levels. Graph grid: 2^(scale / 2) vertices wide, with up to four neighbours each and many levels;
-one edge in 16 is missing. The names of vertices are mixed. At least the rows and the depths must be moved, and one neighbour
-of each vertex looked at: 12 bytes a vertex.]==],
+one edge in 16 is missing. The names of vertices are mixed. At least the rows and the depths must be
+moved, and one neighbour of each vertex looked at: 12 bytes a vertex.]==],
   params = {
     graph = {
       default = "rmat", check = { "rmat", "rmat", "grid", "rmat", "grid" }, sim = "rmat",

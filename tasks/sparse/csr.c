@@ -47,11 +47,26 @@ static int32_t column_of(matrix_kind kind, uint64_t seed, int64_t row, int64_t k
   return (int32_t)(from + begin + (int64_t)(u * (double)(end - begin)));
 }
 
+static matrix_kind check_kind(lua_State *L, int arg) {
+  static const char *const names[] = {"even", "power", "band", NULL};
+  return (matrix_kind)luaL_checkoption(L, arg, NULL, names);
+}
+
+static void push_columns(lua_State *L, matrix_kind kind, uint64_t seed, const int32_t *first,
+                         int64_t rows) {
+  int32_t *column = pg_lua_new_vector(L, "i32", first[rows])->data;
+#pragma omp parallel for schedule(static)
+  for (int64_t row = 0; row < rows; row++) {
+    const int64_t length = first[row + 1] - first[row];
+    for (int64_t k = 0; k < length; k++)
+      column[first[row] + k] = column_of(kind, seed, row, k, length, rows);
+  }
+}
+
 /* make(seed, kind, rows, mean): first[rows + 1] and column[] of a square matrix. */
 static int make(lua_State *L) {
-  static const char *const names[] = {"even", "power", "band", NULL};
   const uint64_t seed = mix((uint64_t)luaL_checkinteger(L, 1));
-  const matrix_kind kind = (matrix_kind)luaL_checkoption(L, 2, NULL, names);
+  const matrix_kind kind = check_kind(L, 2);
   const int64_t rows = luaL_checkinteger(L, 3), mean = luaL_checkinteger(L, 4);
   if (rows < 1 || rows > ROWS_MAX) pg_lua_argument(L, 3, "1 to 2^26 rows");
   if (mean < 1 || mean > INT32_MAX / 8 / rows) pg_lua_argument(L, 4, "fewer elements in a row");
@@ -63,13 +78,30 @@ static int make(lua_State *L) {
     if (count > INT32_MAX) pg_lua_argument(L, 4, "fewer than 2^31 elements in all");
   }
   first[rows] = (int32_t)count;
-  int32_t *column = pg_lua_new_vector(L, "i32", count)->data;
-#pragma omp parallel for schedule(static)
-  for (int64_t row = 0; row < rows; row++) {
-    const int64_t length = first[row + 1] - first[row];
-    for (int64_t k = 0; k < length; k++)
-      column[first[row] + k] = column_of(kind, seed, row, k, length, rows);
+  push_columns(L, kind, seed, first, rows);
+  return 2;
+}
+
+/* mixed(seed, kind, first): first[rows + 1] and column[] of another matrix with as many elements:
+ * its rows have the lengths of those of `first` in another order. */
+static int mixed(lua_State *L) {
+  const uint64_t seed = mix((uint64_t)luaL_checkinteger(L, 1));
+  const matrix_kind kind = check_kind(L, 2);
+  const pg_array *given = pg_lua_check_array(L, 3, PG_I32);
+  const int64_t rows = (int64_t)given->count - 1;
+  if (rows < 1) pg_lua_argument(L, 3, "the beginnings of rows");
+  const int32_t *old = given->data;
+  int32_t *first = pg_lua_new_vector(L, "i32", rows + 1)->data;
+  for (int64_t row = 0; row < rows; row++) first[row + 1] = old[row + 1] - old[row];
+  for (int64_t row = rows; row > 1; row--) {
+    const int64_t other = 1 + (int64_t)(mix(seed + (uint64_t)row) % (uint64_t)row);
+    const int32_t length = first[row];
+    first[row] = first[other];
+    first[other] = length;
   }
+  first[0] = 0;
+  for (int64_t row = 0; row < rows; row++) first[row + 1] += first[row];
+  push_columns(L, kind, seed, first, rows);
   return 2;
 }
 
@@ -100,7 +132,8 @@ static int multiply(lua_State *L) {
 }
 
 PG_API int luaopen_sparse_csr(lua_State *L) {
-  static const luaL_Reg functions[] = {{"make", make}, {"multiply", multiply}, {NULL, NULL}};
+  static const luaL_Reg functions[] = {
+      {"make", make}, {"mixed", mixed}, {"multiply", multiply}, {NULL, NULL}};
   luaL_newlib(L, functions);
   return 1;
 }

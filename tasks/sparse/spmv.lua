@@ -46,9 +46,13 @@ matrix must be read, 8 bytes each, and the vectors moved.]==],
       x = rng:array("f32", p.rows, BETWEEN),
     }
   end,
-  renew = function(p, io, rng) -- how many elements there are follows from the seed
+  -- How many elements there are follows from the seed. Where they are differs, too: else what a
+  -- launch found out about that, and kept, would serve the next.
+  renew = function(p, io, rng)
+    local first, column = csr.mixed(rng:integer(0, (1 << 62) - 1), p.matrix, io.first)
     return {
-      value = rng:array("f32", io.value.count, BETWEEN), x = rng:array("f32", p.rows, BETWEEN),
+      first = first, column = column, value = rng:array("f32", column.count, BETWEEN),
+      x = rng:array("f32", p.rows, BETWEEN),
     }
   end,
   families = { "tiny", "huge" },

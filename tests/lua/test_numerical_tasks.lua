@@ -130,27 +130,52 @@ function TestReferences.test_a_sparse_product_is_that_of_the_dense_matrix()
   end
 end
 
--- Columns ascend, none comes twice, all lie in the matrix, in a band near the diagonal.
+-- Columns ascend, none comes twice, all lie in the matrix, in a band near the diagonal. Returns the
+-- lengths of rows, in order of size.
+local function check_matrix(kind, n, first, column)
+  local lengths = {}
+  for row = 0, n - 1 do
+    local length = first[row + 1] - first[row]
+    lengths[row + 1] = length
+    for i = first[row], first[row + 1] - 1 do
+      lu.assertTrue(column[i] >= 0 and column[i] < n)
+      lu.assertTrue(i == first[row] or column[i] > column[i - 1])
+      lu.assertTrue(kind ~= "band" or math.abs(column[i] - row) <= 4 * length)
+    end
+  end
+  table.sort(lengths)
+  return lengths
+end
+
 function TestReferences.test_rows_of_sparse_matrices()
   local n, mean = 5000, 12
   for _, kind in ipairs { "even", "power", "band" } do
     local first, column = csr.make(3, kind, n, mean)
-    local longest, empty = 0, 0
-    for row = 0, n - 1 do
-      local length = first[row + 1] - first[row]
-      longest, empty = math.max(longest, length), empty + (length == 0 and 1 or 0)
-      for i = first[row], first[row + 1] - 1 do
-        lu.assertTrue(column[i] >= 0 and column[i] < n)
-        lu.assertTrue(i == first[row] or column[i] > column[i - 1])
-        lu.assertTrue(kind ~= "band" or math.abs(column[i] - row) <= 4 * length)
-      end
-    end
+    local lengths = check_matrix(kind, n, first, column)
     lu.assertTrue(math.abs(column.count / n - mean) < mean / 2, kind .. " " .. column.count)
-    if kind == "power" then lu.assertTrue(longest > 20 * mean, longest)
+    if kind == "power" then lu.assertTrue(lengths[n] > 20 * mean, lengths[n])
     else
-      lu.assertTrue(longest <= 2 * mean)
-      lu.assertTrue(empty > 0)
+      lu.assertTrue(lengths[n] <= 2 * mean)
+      lu.assertEquals(lengths[1], 0)
     end
+  end
+end
+
+-- Of another seed, a matrix of the same size has nothing in the same place.
+function TestReferences.test_other_inputs_of_a_sparse_product_have_elements_elsewhere()
+  local task, n = pg.catalogue.find("sparse/spmv")[1], 1000
+  for _, kind in ipairs { "even", "power", "band" } do
+    local p = task:resolve { purpose = "sim", set = { matrix = kind, rows = n } }
+    local one = case.make(task, p, 5)
+    local other = case.like(one, 6)
+    local a, b = one.io, other.io
+    lu.assertEquals(check_matrix(kind, n, b.first, b.column),
+      check_matrix(kind, n, a.first, a.column))
+    local moved = 0
+    for row = 1, n - 1 do moved = moved + (a.first[row] == b.first[row] and 0 or 1) end
+    lu.assertTrue(moved > 0.9 * n, moved)
+    local equal = a.column.count - pg.compare(a.column, b.column, {}).bad
+    lu.assertTrue(equal < 0.05 * a.column.count, equal)
   end
 end
 
