@@ -28,8 +28,9 @@ the smallest number of edges on a way from vertex 0 to v, 0 for vertex 0, -1 whe
 There are n = 2^scale vertices and m neighbours in all. Graph rmat: factor * n edges of a recursive
 matrix (Chakrabarti, Zhan and Faloutsos, 2004) with few vertices of very high degree, in about 7
 levels. Graph grid: 2^(scale / 2) vertices wide, with up to four neighbours each and many levels;
-one edge in 16 is missing. The names of vertices are mixed. At least the rows and the depths must be
-moved, and one neighbour of each vertex looked at: 12 bytes a vertex.]==],
+one edge in 16 is missing. With tail > 0, graph rmat has a row of vertices that makes as many
+levels. The names of vertices are mixed. At least the rows and the depths must be moved, and one
+neighbour of each vertex looked at: 12 bytes a vertex.]==],
   params = {
     graph = {
       default = "rmat", check = { "rmat", "rmat", "grid", "rmat", "grid" }, sim = "rmat",
@@ -43,15 +44,21 @@ moved, and one neighbour of each vertex looked at: 12 bytes a vertex.]==],
       default = 16, check = { 1, 2, 1, 16, 1 }, sim = 8, min = 1, max = 31,
       doc = "edges a vertex of graph rmat",
     },
+    tail = {
+      default = 0, check = { 0, 0, 0, 9, 0 }, min = 0, max = 4096,
+      doc = "vertices in a row that hang on vertex 0 of graph rmat, at most",
+    },
   },
   cells = {
     { name = "rmat", set = { graph = "rmat" }, doc = "few levels, very unequal degrees" },
     { name = "grid", set = { graph = "grid" }, doc = "many levels, small degrees" },
   },
+  -- Else nobody need look whether there are more levels than a graph of this kind usually has.
+  also = { { tail = 20 } },
   inputs = function(p, rng)
     local seed = rng:integer(0, (1 << 62) - 1)
     local first, neighbour
-    if p.graph == "rmat" then first, neighbour = csr.rmat(seed, p.scale, p.factor)
+    if p.graph == "rmat" then first, neighbour = csr.rmat(seed, p.scale, p.factor, p.tail)
     else first, neighbour = csr.grid(seed, p.scale) end
     return { first = first, neighbour = neighbour }
   end,

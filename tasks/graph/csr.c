@@ -77,18 +77,35 @@ static int check_scale(lua_State *L, int arg) {
   return (int)scale;
 }
 
-/* rmat(seed, scale, factor): 2^scale vertices and factor times as many edges. Edges may occur
- * several times, and may join a vertex to itself. */
+/* In place of the last edges a way from vertex 0 over up to `tail` of the vertices without any. */
+static void add_tail(edge *edges, size_t count, uint8_t *known, int64_t n, lua_Integer tail) {
+  memset(known, 0, (size_t)n);
+  known[0] = 1;
+  for (size_t i = 0; i < count; i++) known[edges[i].from] = known[edges[i].to] = 1;
+  int32_t end = 0;
+  for (int64_t v = 0; v < n && tail > 0 && count > 1; v++) {
+    if (known[v]) continue;
+    edges[--count] = (edge){end, (int32_t)v};
+    end = (int32_t)v;
+    tail--;
+  }
+}
+
+/* rmat(seed, scale, factor [, tail]): 2^scale vertices and factor times as many edges. Edges may
+ * occur several times, and may join a vertex to itself. */
 static int rmat(lua_State *L) {
   const uint64_t seed = (uint64_t)luaL_checkinteger(L, 1);
   const int scale = check_scale(L, 2);
   const lua_Integer factor = luaL_checkinteger(L, 3);
   if (factor < 1 || factor > 31) pg_lua_argument(L, 3, "factor from 1 to 31");
+  const lua_Integer tail = luaL_optinteger(L, 4, 0);
   const size_t count = (size_t)factor << scale;
   edge *edges = lua_newuserdatauv(L, count * sizeof *edges, 0);
   for (size_t i = 0; i < count; i++) edges[i] = rmat_edge(mix(seed), i, scale);
   swap_zero(edges, count);
-  return push_rows(L, edges, count, (int64_t)1 << scale);
+  const int64_t n = (int64_t)1 << scale;
+  add_tail(edges, count, lua_newuserdatauv(L, (size_t)n, 0), n, tail);
+  return push_rows(L, edges, count, n);
 }
 
 static void shuffle(edge *edges, size_t count, uint64_t seed) {

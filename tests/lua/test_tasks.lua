@@ -191,6 +191,14 @@ function TestGraphs:test_the_order_of_neighbours_tells_no_direction()
   lu.assertTrue(above < 0.35 * asked, above / asked)
 end
 
+function TestGraphs:test_a_tail_makes_levels()
+  local plain, first, neighbour = (csr.rmat(3, 10, 8)), csr.rmat(3, 10, 8, 20)
+  check_rows(first, neighbour, 1024)
+  lu.assertEquals(neighbour.count, plain[1024])
+  lu.assertTrue(csr.depths(csr.rmat(3, 10, 8)):max() < 10)
+  lu.assertEquals(csr.depths(first, neighbour):max(), 20)
+end
+
 function TestGraphs:test_rmat_degrees_are_very_unequal()
   local first = csr.rmat(3, 12, 16)
   local most = 0
@@ -200,7 +208,8 @@ end
 
 -- Depths by relaxing every edge until nothing changes.
 function TestGraphs:test_depths_are_shortest_ways()
-  for _, graph in ipairs { { csr.rmat(5, 6, 1) }, { csr.grid(5, 5) } } do
+  for _, graph in ipairs { { csr.rmat(5, 6, 1) }, { csr.rmat(5, 6, 1, 9) },
+    { csr.grid(5, 5) } } do
     local first, neighbour = graph[1], graph[2]
     local n, want, changed = first.count - 1, { [0] = 0 }, true
     while changed do
