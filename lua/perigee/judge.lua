@@ -256,6 +256,9 @@ function Session:make_buffers(arm, list, sets)
   local function buffers_of(one)
     return one:buffers_for(arm.impl, self:own_scratch(one, arm.impl))
   end
+  local no_room = arm.impl.foreign
+    and versions.crowded_out(arm.case, self:device().memory_bytes or 0)
+  if no_room then return no_room end
   for number = 2, #all do others[number - 1] = buffers_of(all[number]) end
   local fresh = sets > #all + 1 and not arm.case.crowded and versions.unseen(arm.case, 1)
   arm.kept_set = sets > #all and not arm.case.crowded and sets - 1 or nil

@@ -134,22 +134,39 @@ end
 local SHARE = 4 -- of the device's memory, for the contents of all versions and arms
 local SETS_SHARE = 2 -- the same, for their state and outputs
 
+-- Whether `arms` have room for `count` versions, one that is held back and a sample that is kept.
+local function has_room(one, count, arms, memory, set_bytes)
+  return (count + 1) * arms * constant_bytes(one) <= memory // SHARE
+    and (count + 2) * arms * set_bytes <= memory // SETS_SHARE
+end
+
 --- Leave out versions that the device has no room for: each arm has its own copy of them, one of
--- what is held back, and sets for each and for a sample that is kept.
+-- what is held back, and sets for each and for a sample that is kept. `one.crowded` is the number
+-- of arms where there is no room but for a single set.
 -- @tparam table one a case
 -- @tparam integer arms their number
 -- @tparam integer memory bytes of the device
--- @tparam integer set_bytes state and outputs of a set
+-- @tparam integer set_bytes state and outputs of a set, and scratch of its own
 function versions.fit(one, arms, memory, set_bytes)
-  local bytes = arms * constant_bytes(one)
-  local function fits(count)
-    return (count + 1) * bytes <= memory // SHARE
-      and (count + 2) * arms * set_bytes <= memory // SETS_SHARE
-  end
+  local function fits(count) return has_room(one, count, arms, memory, set_bytes) end
   while one.versions and #one.versions > 1 and not fits(#one.versions) do
     table.remove(one.versions)
   end
-  one.crowded = one.versions and not fits(#one.versions) or nil
+  one.crowded = one.versions and not fits(#one.versions) and arms or nil
+end
+
+--- The failure of a candidate where there would be room but for scratch: it would be timed on
+-- inputs that it has seen, and what it keeps of them would be right.
+-- @tparam table one a case
+-- @tparam integer memory bytes of the device
+-- @treturn table|nil a failure
+function versions.crowded_out(one, memory)
+  if not one.crowded or not has_room(one, 1, one.crowded, memory, one:set_bytes()) then
+    return nil
+  end
+  return { verdict = "launch_error", findings = {},
+    reason = "scratch leaves no room for inputs that no launch has seen",
+    hint = "declare less scratch; what has no init exists once where a sample is one launch" }
 end
 
 -- In how many versions sets have their turns: those of the case, and one that is held back.
