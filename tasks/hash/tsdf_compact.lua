@@ -48,7 +48,7 @@ end
 
 local function inputs(regular)
   return function(p, rng)
-    local volume = stages.volume(p, rng)
+    local volume = stages.volume(p, rng, true)
     local io = { weight = weights(p, rng, volume), block_count = volume.block_count }
     if regular then
       local _, place = active_blocks(io.weight, volume.blocks)

@@ -164,6 +164,36 @@ static int order(lua_State *L) {
   return 0;
 }
 
+/* renumber{table=entries, coord=i32[...][3], place=i32[blocks]}: block b of a volume has the number
+ * place[b] from now on; every number below `blocks` must be there once. */
+static int renumber(lua_State *L) {
+  luaL_checktype(L, 1, LUA_TTABLE);
+  pg_array *table = need_array(L, 1, "table", PG_STRUCT, -1);
+  pg_array *coord = need_array(L, 1, "coord", PG_I32, -1);
+  const pg_array *places = need_array(L, 1, "place", PG_I32, -1);
+  const size_t blocks = places->count;
+  const int32_t *place = places->data;
+  pg_error error = {0};
+  if (blocks > coord->count / 3) {
+    tsdf_fail(&error, PG_RANGE, "%zu places, but coordinates of %zu", blocks, coord->count / 3);
+    return pg_lua_raise(L, &error);
+  }
+  int32_t *at = coord->data, *moved = lua_newuserdatauv(L, 3 * blocks * sizeof *moved + 1, 0);
+  for (size_t b = 0; b < blocks; ++b) {
+    if (place[b] < 0 || (size_t)place[b] >= blocks) {
+      tsdf_fail(&error, PG_RANGE, "block %zu at place %d of %zu", b, place[b], blocks);
+      return pg_lua_raise(L, &error);
+    }
+    memcpy(&moved[3 * (size_t)place[b]], &at[3 * b], 3 * sizeof *at);
+  }
+  memcpy(at, moved, 3 * blocks * sizeof *at);
+  tsdf_entry *entry = table->data;
+  for (size_t i = 0; i < table->count; ++i)
+    if (entry[i].block >= 0 && (size_t)entry[i].block < blocks)
+      entry[i].block = place[entry[i].block];
+  return 0;
+}
+
 /* ---- stencils ---- */
 
 /* neighbors{coord=i32[...][3], neighbor=i32[blocks][27]}: fills neighbor with the numbers of the
@@ -574,10 +604,9 @@ PG_API int luaopen_hash_tsdf_reference(lua_State *L) {
                                      {"verify", model_verify},
                                      {NULL, NULL}};
   static const luaL_Reg functions[] = {
-      {"sphere", sphere},       {"plane", plane},     {"scale", scale},
-      {"displace", displace},   {"depth", depth},     {"dense", dense},
-      {"neighbors", neighbors}, {"stencil", stencil}, {"order", order},
-      {"model", model_new},     {NULL, NULL}};
+      {"sphere", sphere}, {"plane", plane},     {"scale", scale},         {"displace", displace},
+      {"depth", depth},   {"dense", dense},     {"neighbors", neighbors}, {"stencil", stencil},
+      {"order", order},   {"model", model_new}, {"renumber", renumber},   {NULL, NULL}};
   luaL_newmetatable(L, MODEL_META);
   luaL_newlib(L, methods);
   lua_setfield(L, -2, "__index");

@@ -3,8 +3,10 @@
 local lu = require "luaunit"
 local pg = require "perigee"
 local core = require "perigee.core"
+local case = require "perigee.case"
 local catalogue = require "perigee.catalogue"
 local judge = require "perigee.judge"
+local tsdf = require "perigee.tsdf"
 
 local ALL = { "hash/tsdf_compact", "hash/tsdf_compact_regular", "hash/tsdf_stencil7",
   "hash/tsdf_stencil7_regular", "hash/tsdf_stencil27", "hash/tsdf_stencil27_regular",
@@ -51,6 +53,39 @@ function TestStages:test_all_blocks_idle_and_none()
       end
     end
   end
+end
+
+-- The blocks of a scene, by their coordinates, and their numbers.
+local function numbered(seed)
+  local task = catalogue.find("hash/tsdf_stencil7")[1]
+  local io = case.make(task, task:resolve { purpose = "sim" }, seed).io
+  local number, blocks = {}, io.block_count[0]
+  for b = 0, blocks - 1 do
+    local at = ("%d %d %d"):format(io.coord[3 * b], io.coord[3 * b + 1], io.coord[3 * b + 2])
+    lu.assertNil(number[at])
+    number[at] = b
+  end
+  return number, blocks
+end
+
+function TestStages:test_the_same_blocks_have_other_numbers_with_each_seed()
+  local one, blocks = numbered(1)
+  local other, equal = numbered(2), 0
+  for at, number in pairs(one) do
+    lu.assertNotNil(other[at])
+    equal = equal + (other[at] == number and 1 or 0)
+  end
+  lu.assertTrue(equal < blocks / 4, equal)
+end
+
+function TestStages:test_numbers_of_blocks_are_checked()
+  local function message(places)
+    local how = { table = pg.array(tsdf.Entry, 8), coord = pg.array("i32", { 2, 3 }),
+      place = pg.from_list("i32", places) }
+    return select(2, pcall(require("hash.tsdf_reference").renumber, how)).message
+  end
+  lu.assertStrContains(message { 0, 2 }, "block 1 at place 2 of 2")
+  lu.assertStrContains(message { 0, 1, 2 }, "3 places, but coordinates of 2")
 end
 
 -- The reference of the stencils against plain Lua on a dense grid of 3 x 2 x 2 blocks, one missing.
