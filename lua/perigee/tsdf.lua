@@ -348,6 +348,25 @@ function tsdf.volume(p, model, every)
   return volume
 end
 
+local NEAR = 32 -- places in which a block may change its number with another
+
+--- Give the blocks of a volume other numbers. Of the published points the reference always has the
+-- same volume: who knows them would know the number of each block without the table. As a GPU would
+-- give them, blocks that are near in space are near in memory.
+-- @tparam table volume what tsdf.volume returned
+-- @param rng the task's random source
+function tsdf.renumber(volume, rng)
+  local blocks = math.min(volume.block_count[0], volume.coord.shape[1])
+  local place = core.array("i32", blocks)
+  local back = rng:array("i32", blocks, { dist = "integer", first = 0, last = NEAR - 1 })
+  for b = 0, blocks - 1 do place[b] = b end
+  for b = blocks - 1, 1, -1 do
+    local other = math.max(0, b - back[b])
+    place[b], place[other] = place[other], place[b]
+  end
+  reference().renumber { table = volume.table, coord = volume.coord, place = place }
+end
+
 -- The volume that an earlier view of the scene left.
 local function warm_volume(p, rng)
   local volume = tsdf.volume(p, model_of(p, tsdf.points(p, rng)), false)
@@ -388,6 +407,7 @@ end
 function tsdf.update_inputs(p, rng)
   local inputs = tsdf.fuse_inputs(p, rng)
   local volume = tsdf.volume(p, companions[inputs.points].model, true)
+  tsdf.renumber(volume, rng)
   inputs.table = { dtype = tsdf.Entry, n = p.table_size, init = volume.table }
   return inputs
 end

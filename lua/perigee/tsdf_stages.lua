@@ -8,7 +8,6 @@ local tsdf = require "perigee.tsdf"
 local stages = {}
 
 local VOXELS = 512
-local NEAR = 32 -- so far blocks are numbered from where they would be
 local STALE = 8 -- places of the pool past the blocks in use, with what an earlier volume left
 local WIDTH = 1056 -- thread blocks that fill a large GPU: 132 multiprocessors, 8 each
 
@@ -38,20 +37,6 @@ function stages.cells()
   return list
 end
 
--- Of the published points the reference always has the same volume, so who knows them would know the
--- neighbours of block 17. Numbers are others with each seed, nearby as a GPU would give them.
-local function renumber(volume, rng)
-  local place = core.array("i32", volume.blocks)
-  local back = rng:array("i32", volume.blocks, { dist = "integer", first = 0, last = NEAR - 1 })
-  for b = 0, volume.blocks - 1 do place[b] = b end
-  for b = volume.blocks - 1, 1, -1 do
-    local other = math.max(0, b - back[b])
-    place[b], place[other] = place[other], place[b]
-  end
-  require("hash.tsdf_reference").renumber { table = volume.table, coord = volume.coord,
-    place = place }
-end
-
 --- The volume of a scene: table, coord, counters of perigee.tsdf and
 -- `blocks` in use; `pool`, the number of places that its voxel arrays need; `model`, `points`.
 -- @tparam table p parameters
@@ -64,7 +49,7 @@ function stages.volume(p, rng, as_model)
   volume.model, volume.points = model, inputs.points
   volume.blocks = math.min(volume.block_count[0], p.capacity)
   volume.pool = math.min(p.capacity, volume.blocks + STALE)
-  if not as_model then renumber(volume, rng) end
+  if not as_model then tsdf.renumber(volume, rng) end
   return volume
 end
 
