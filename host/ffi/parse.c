@@ -420,8 +420,8 @@ static void declaration(parser *p) {
   if (p->lex.now.kind != TOKEN_END) parse_expect(p, ';'); /* LuaJIT lets the last one go without */
 }
 
-static pg_code run(parser *p, ct_table *table, const char *text, size_t length,
-                   const ct_argument *args, int arg_count, ctype **out, pg_error *error) {
+static pg_code read_text(parser *p, ct_table *table, const char *text, size_t length,
+                         const ct_argument *args, int arg_count, ctype **out, pg_error *error) {
   jmp_buf escape;
   *p = (parser){.table = table, .args = args, .arg_count = arg_count, .declares = !out};
   lex_start(&p->lex, text, length, &escape, error);
@@ -438,17 +438,25 @@ static pg_code run(parser *p, ct_table *table, const char *text, size_t length,
   return PG_OK;
 }
 
+/* As in LuaJIT a text that is wrong somewhere declares nothing. */
+static pg_code run(ct_table *table, const char *text, size_t length, const ct_argument *args,
+                   int arg_count, ctype **out, pg_error *error) {
+  parser p;
+  ct_begin(table);
+  pg_code code = read_text(&p, table, text, length, args, arg_count, out, error);
+  ct_end(table, code != PG_OK);
+  return code;
+}
+
 pg_code ct_declare_text(ct_table *table, const char *text, size_t length, const ct_argument *args,
                         int arg_count, pg_error *error) {
-  parser p;
-  return run(&p, table, text, length, args, arg_count, NULL, error);
+  return run(table, text, length, args, arg_count, NULL, error);
 }
 
 pg_code ct_parse_type(ct_table *table, const char *text, size_t length, const ct_argument *args,
                       int arg_count, ctype **out, pg_error *error) {
-  parser p;
   *out = NULL;
-  pg_code code = run(&p, table, text, length, args, arg_count, out, error);
+  pg_code code = run(table, text, length, args, arg_count, out, error);
   if (code) *out = NULL; /* a type, but more text behind it */
   return code;
 }

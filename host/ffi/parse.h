@@ -1,5 +1,5 @@
 /* The parser of C declarations: what it offers, and what its files share.
- * Types and names go into the table and stay there, also when a later declaration is wrong. */
+ * Types and names go into the table; when a declaration is wrong, nothing of its text stays. */
 #ifndef PG_FFI_PARSE_H
 #define PG_FFI_PARSE_H
 

@@ -126,6 +126,7 @@ static void struct_body(parser *p, ctype *type, attributes *attr) {
   lex_next(&p->lex);
   parse_attributes(p, attr);
   if (type->size != CT_NOSIZE) lex_fail(&p->lex, PG_SYNTAX, "the struct is defined in itself");
+  parse_need(p, ct_keep(p->table, type, sizeof *type));
   type->fields = b.fields;
   type->count = b.count;
   ct_layout how = {.packed = attr->packed,
@@ -133,11 +134,7 @@ static void struct_body(parser *p, ctype *type, attributes *attr) {
                    .pack = pack,
                    .aligns = b.aligns,
                    .packs = b.packs};
-  if (!ct_lay_out(type, &how)) {
-    type->count = 0;
-    type->size = CT_NOSIZE;
-    lex_fail(&p->lex, PG_RANGE, "a struct that is too large");
-  }
+  if (!ct_lay_out(type, &how)) lex_fail(&p->lex, PG_RANGE, "a struct that is too large");
   const ctype *last = b.count ? b.fields[b.count - 1].type : NULL;
   type->is_vla = last && last->base->is_vla && !type->is_union;
   p->depth--;
@@ -191,6 +188,7 @@ static void enum_body(parser *p, ctype *type) {
     if (!parse_accept(p, ',')) break;
   }
   parse_expect(p, '}');
+  parse_need(p, ct_keep(p->table, type, sizeof *type));
   type->fields = b.fields;
   type->count = b.count;
   set_extent(p, type, &e);

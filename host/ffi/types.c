@@ -11,6 +11,14 @@ typedef struct block {
   struct block *next;
 } block;
 
+/* What was at a place before it changed. */
+typedef struct kept {
+  struct kept *before;
+  void *place;
+  size_t size;
+  char bytes[];
+} kept;
+
 struct ct_table {
   block *blocks;
   char *free_at;
@@ -19,6 +27,8 @@ struct ct_table {
   uint32_t count, capacity;
   ctype *made[BUCKETS];
   ct_symbol *symbols[2][BUCKETS];
+  bool keeps; /* from ct_begin to ct_end */
+  kept *kept; /* the latest change first */
 };
 
 /* ---- memory ---- */
@@ -45,6 +55,32 @@ const char *ct_string(ct_table *table, const char *text, size_t length) {
   char *copy = ct_alloc(table, length + 1);
   if (copy) memcpy(copy, text, length);
   return copy;
+}
+
+/* ---- changes that may be undone ---- */
+
+void ct_begin(ct_table *table) {
+  table->keeps = true;
+}
+
+void *ct_keep(ct_table *table, void *place, size_t size) {
+  if (!table->keeps) return place;
+  kept *one = malloc(sizeof *one + size);
+  if (!one) return NULL;
+  *one = (kept){.before = table->kept, .place = place, .size = size};
+  memcpy(one->bytes, place, size);
+  table->kept = one;
+  return place;
+}
+
+void ct_end(ct_table *table, bool undo) {
+  for (kept *one = table->kept, *before; one; one = before) {
+    if (undo) memcpy(one->place, one->bytes, one->size);
+    before = one->before;
+    free(one);
+  }
+  table->kept = NULL;
+  table->keeps = false;
 }
 
 void ct_table_free(ct_table *table) {
@@ -119,7 +155,7 @@ static ctype *make_once(ct_table *table, const ctype *key) {
   for (ctype *type = *bucket; type; type = type->next)
     if (is_same(type, key)) return type;
   ctype *type = ct_new(table, key->kind);
-  if (!type) return NULL;
+  if (!type || !ct_keep(table, bucket, sizeof *bucket)) return NULL;
   uint32_t id = type->id;
   *type = *key;
   type->id = id;
@@ -166,6 +202,7 @@ static ctype *variant(ct_table *table, const ctype *base, unsigned quals, uint32
   key.plan = NULL;
   ctype *type = make_once(table, &key);
   if (!type || type->size == base->size) return type;
+  if (!ct_keep(table, type, sizeof *type)) return NULL;
   key.id = type->id; /* of a struct whose body has come since */
   key.next = type->next;
   *type = key;
@@ -252,12 +289,13 @@ ct_symbol *ct_declare(ct_table *table, const char *name, ct_symbol_kind kind, ct
   if (!symbol) {
     symbol = ct_alloc(table, sizeof *symbol);
     const char *copy = ct_string(table, name, length);
-    if (!symbol || !copy) return NULL;
     ct_symbol **bucket = &table->symbols[tag][bucket_of(hash_name(name, length))];
+    if (!symbol || !copy || !ct_keep(table, bucket, sizeof *bucket)) return NULL;
     symbol->name = copy;
     symbol->next = *bucket;
     *bucket = symbol;
   }
+  if (!ct_keep(table, symbol, sizeof *symbol)) return NULL;
   symbol->kind = kind;
   symbol->type = type;
   symbol->value = 0;

@@ -105,6 +105,12 @@ ctype *ct_get(const ct_table *table, uint32_t id);
 void *ct_alloc(ct_table *table, size_t bytes);
 const char *ct_string(ct_table *table, const char *text, size_t length);
 
+/* From begin to end the table keeps what changes, so that the end can undo it. Who changes a type
+ * says so first, by ct_keep: NULL when there is no memory for what is there. */
+void ct_begin(ct_table *table);
+void *ct_keep(ct_table *table, void *place, size_t size);
+void ct_end(ct_table *table, bool undo);
+
 /* All give NULL when out of memory. */
 ctype *ct_new(ct_table *table, ct_kind kind); /* a struct, union or enum of its own */
 ctype *ct_pointer(ct_table *table, ctype *child);

@@ -378,13 +378,44 @@ function store.parse(line, where)
   return value
 end
 
+local BLOCK = 1 << 16 -- bytes that are read at once
+local LINE_MOST = 128 << 20 -- bytes: the largest source takes 96 MiB where JSON escapes all of it
+
+local function check_length(length, path, number)
+  if length <= LINE_MOST then return end
+  core.error("range", ("a line of more than %d MiB, which no record has"):format(LINE_MOST >> 20),
+    "records are JSONL, one a line", ("%s:%d"):format(path, number))
+end
+
+--- The text of a JSONL file or a pipe. A line without end, as a device may have, is not read on.
+-- @tparam string path
+-- @raise "not_found", "io"; "range" with file and line
+function store.read(path)
+  local file <close> = io.open(path, "rb")
+  if not file then return files.read(path) end -- which says why
+  local blocks, number, length = {}, 1, 0 -- of the line at hand
+  local block, problem = file:read(BLOCK)
+  while block do
+    local start, stop = 1 - length, block:find("\n", 1, true)
+    while stop do
+      check_length(stop - start, path, number)
+      number, start, stop = number + 1, stop + 1, block:find("\n", stop + 1, true)
+    end
+    length = #block + 1 - start
+    check_length(length, path, number)
+    blocks[#blocks + 1] = block
+    block, problem = file:read(BLOCK)
+  end
+  return problem and files.read(path) or table.concat(blocks)
+end
+
 --- Records of a JSONL file: an iterator of line number and record. Blank lines are passed over.
 -- @tparam string path
 -- @tparam[opt] string text what is in it, where that is known: a pipe says it once
--- @raise "not_found", "syntax" with file and line
+-- @raise "not_found", "syntax" and "range" with file and line
 function store.lines(path, text)
   local number, at = 0, 1
-  text = text or files.read(path)
+  text = text or store.read(path)
   return function()
     while at <= #text do
       local stop = text:find("\n", at, true) or #text + 1
@@ -414,7 +445,7 @@ end
 -- @tparam string name of the session
 -- @tparam[opt] string text what is in the file, where that is known
 -- @treturn integer,integer how many were added, and how many were there already
--- @raise "syntax" with file and line, "invalid" for a session that is no import
+-- @raise "syntax" and "range" with file and line, "invalid" for a session that is no import
 function Store:import(path, name, text)
   return guarded(self.path, function()
     local added, known = 0, 0

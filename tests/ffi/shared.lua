@@ -620,6 +620,22 @@ ffi.cdef "double complex csqrt(double complex); float complex conjf(float comple
 local libm = ffi.load "m"
 show("complex by value", libm.csqrt(-9), libm.csqrt(ffi.new("complex", 3, 4)),
   libm.conjf(narrow[1]), libm.conjf(wide))
+
+-- A text that is wrong somewhere declares nothing, whatever came before.
+ffi.cdef "enum t_re { T_RE = 1 };"
+for _, wrong in ipairs { "typedef int t_undone; struct t_undone { int x; }; int t_u8(int); t_none x;",
+  "enum t_re { T_RE = 1, T_RE2 };", "enum t_undone { T_UNDONE = 1, T_UNDONE2 = t_none };",
+  "struct t_undone { enum { T_UNDONE = 1 } e; t_none x; };" } do
+  show("a wrong text", (pcall(ffi.cdef, wrong)), (pcall(ffi.typeof, wrong)))
+end
+for _, name in ipairs { "t_undone", "struct t_undone", "enum t_undone" } do
+  show("undone", name, (pcall(ffi.new, name)))
+end
+for _, name in ipairs { "T_UNDONE", "T_RE2", "T_RE" } do
+  show("undone", name, (pcall(function() return C[name] end)))
+end
+ffi.cdef "enum t_undone { T_UNDONE = 2 }; typedef double t_undone;"
+show("declared since", C.T_UNDONE, ffi.sizeof "t_undone")
 show("last", count)
 
 function late()

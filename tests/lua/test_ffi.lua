@@ -352,6 +352,21 @@ function TestFfi.test_one_definition_may_come_twice()
   ffi.cdef(whole)
 end
 
+-- Also of a struct that was declared before, and of what was made of it then (LuaJIT keeps the body).
+function TestFfi.test_a_wrong_text_gives_no_body()
+  ffi.cdef "struct ffi_bare; typedef const struct ffi_bare ffi_bare_const;"
+  lu.assertErrorMsgContains("implicit type 'none'", ffi.cdef, [[
+    struct ffi_bare { int x; };
+    struct ffi_full { struct ffi_bare a; const struct ffi_bare b; };
+    none x; ]])
+  for _, name in ipairs { "struct ffi_bare", "struct ffi_full", "ffi_bare_const" } do
+    lu.assertFalse((pcall(ffi.new, name)), name)
+  end
+  ffi.cdef "struct ffi_bare { short s, t; };" -- as large as the one that is gone
+  lu.assertEquals(ffi.new("ffi_bare_const", 3, 4).t, 4)
+  lu.assertEquals(ffi.new("const struct ffi_bare", 3, 4).t, 4)
+end
+
 function TestFfi.test_types_within_types_are_compared_in_good_time()
   local text = { "typedef struct { int x; } nested_0;" }
   for i = 1, 30 do

@@ -4,7 +4,6 @@
 local core = require "perigee.core"
 local columns = require "perigee.columns"
 local common = require "perigee.cli.common"
-local files = require "perigee.files"
 local knobs = require "perigee.knobs"
 local reports = require "perigee.cli.reports"
 local params = require "perigee.params"
@@ -87,7 +86,7 @@ end
 
 local function import(path, options)
   local opened <close> = store.open(path)
-  local text = files.read(options.import)
+  local text = store.read(options.import)
   local name = options.session -- a file's own, so that it adds nothing when it comes again
     or "import-" .. core.sha256(text):sub(1, 12)
   local added, known = opened:import(options.import, name, text)
