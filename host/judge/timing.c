@@ -11,7 +11,7 @@
 #include "timing.h"
 
 enum { STARTS_MOST = 64, GAP_STEP = 512, GAP_STEPS = 4096 };
-static const size_t MOVED_MOST = (size_t)4 << 30; /* 40 ms, as long as a slice */
+static const size_t MOVED_MOST = (size_t)4 << 30;          /* 40 ms, as long as a slice */
 enum { STREAM_SPANS = 0x5370616e, STREAM_GAP = 0x476170 }; /* of random numbers of the seed */
 
 /* Memory written to flush the cache: 2 x L2 would do if every line were replaced in order. The lead
