@@ -193,8 +193,8 @@ local SHORT = {
   [[- **The language's share is small** ([figures](#which-share-is-the-languages)). With the same
   levers, in the cells of 320,000 points and more, Rust takes $rust times as long as CUDA C++;
   Triton $late times in `allocate`, where it cannot branch by lane (`triton-late`; without PTX of
-  its own up to $triton_most), and $summed times in `update`, where the place of the
-  arrays in memory is part of it ([how much](#what-a-ratio-is-worth)). CUDA C++ is no weak opponent
+  its own up to $triton_most), and $summed times in `update`
+  ([how certain that is](#what-a-ratio-is-worth)). CUDA C++ is no weak opponent
   there: its plain arm without waits takes $opponent times as long as the published CUDA C++
   ([figures](#beside-the-published-figures)).
   The published Triton program takes $published
@@ -227,8 +227,7 @@ claiming them, and probing cost $waiting, $claims and $probing us; divergence an
 nothing measurable. The sums that follow, called regular, take $update us, $collide of it because
 lanes of a warp add to one address. The language's share is small: with the same levers Rust takes
 $rust times as long as CUDA C++, Triton $late times in the irregular stage (without PTX of its own
-up to $triton_most) and $summed in the other, where the place of arrays in memory is part of it.
-The factor of 11 to 32 that is published for Triton is its program's, which asks an atomic where a
+up to $triton_most) and $summed in the other. The factor of 11 to 32 that is published for Triton is its program's, which asks an atomic where a
 load would do. Levers are worth more than languages: $looks us in place of $plain, and $warp in
 place of $update.]]
 
