@@ -186,7 +186,7 @@ local function unknown(name, tasks, failed)
   for i, item in ipairs(tasks) do
     names[i] = item.name
     if item.name:match "^[^/]*" == name then
-      hint = ("a task of that category? perigee list --category %s"):format(name)
+      hint = ("a task of that category? perigee list %s"):format(name)
     end
   end
   hint = hint or suggest.hint(name, names, "tasks")

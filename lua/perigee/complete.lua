@@ -63,7 +63,6 @@ local function option_values(option, words)
   local name = option._aliases[#option._aliases]
   if option._choices then return option._choices end
   if name == "--device" then return DEVICES end
-  if name == "--category" then return categories() end
   local task = OF_TASK[name] and task_of(words)
   return task and OF_TASK[name](task) or {}
 end
@@ -71,6 +70,7 @@ end
 local function argument_values(argument)
   if argument._choices then return argument._choices end
   if argument._name == "task" then return task_names() end
+  if argument._name == "category" then return categories() end
   if argument._name == "pipeline" then return require "perigee.search".NAMES end
   return {}
 end

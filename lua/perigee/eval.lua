@@ -214,6 +214,7 @@ end
 function eval.sample(what, request, progress)
   local state = what.state
   request.options.session = samples.session(what.name, what.task, what.sample)
+  request.resources = false -- what an agent is sent back is all that it can read
   core.json_array(state.rounds)
   samples.save(request.options.db, request.options.session, state)
   local run = what.setting == "tools" and with_tools or rounds

@@ -194,6 +194,9 @@ elseif mode == "wrong language" then
 elseif mode == "long line" then -- in the second round a byte further
   print(('extern "C" __global__ void saxpy() {\n%sint q = nothing; /* %s */ }'):format(
     (" "):rep(ask.round), ("\u{e9}"):rep(200)))
+elseif mode == "long log" then -- the second round answers what the first one was told
+  print(ask.round == 2 and core.json_encode { source = ask.feedback } or
+    'extern "C" __global__ void saxpy() {' .. ("\n  int a = b;"):rep(90) .. "\n}")
 elseif mode == "python" then
   print(core.json_encode { source = "x", language = "triton" })
 elseif mode == "leaves" then
@@ -374,6 +377,17 @@ function TestRuns:test_a_text_is_cut_between_characters()
       ("x"):rep(shift) .. ("\u{e9}"):rep(4000))
     lu.assertEquals({ #failed.text, utf8.len(failed.text) }, { 6000 - shift, 3000 })
   end
+end
+
+function TestRuns:test_what_is_said_names_nothing_that_an_agent_cannot_read()
+  run("long log", "--setting refine --rounds 2", "--session", "log")
+  local from <close> = store.open(DB, { readonly = true })
+  local told
+  for rec in from:records(from:find_session("log vector/saxpy #1")) do
+    told = from:source(rec.sources[1].sha)
+  end
+  lu.assertStrContains(told, "lines more")
+  lu.assertNotStrContains(told, "perigee://")
 end
 
 function TestRuns:test_what_the_machine_lacks_is_no_failure_of_the_agent()

@@ -352,7 +352,7 @@ function TestFfi.test_one_definition_may_come_twice()
   ffi.cdef(whole)
 end
 
--- Also of a struct that was declared before, and of what was made of it then (LuaJIT keeps the body).
+-- Also of a struct declared before, and of what was made of it then (LuaJIT keeps the body).
 function TestFfi.test_a_wrong_text_gives_no_body()
   ffi.cdef "struct ffi_bare; typedef const struct ffi_bare ffi_bare_const;"
   lu.assertErrorMsgContains("implicit type 'none'", ffi.cdef, [[

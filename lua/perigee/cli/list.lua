@@ -12,7 +12,7 @@ local suggest = require "perigee.suggest"
 local list = {}
 
 function list.configure(parser)
-  parser:option("--category", "only tasks of this category"):argname("C")
+  parser:argument("category", "only its tasks (default: those of all categories)"):args("?")
   parser:flag("--json", "one JSON object a line on standard output")
 end
 

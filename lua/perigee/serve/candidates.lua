@@ -214,7 +214,7 @@ local function answer_for(one, tool, request, others)
   local numbers, warning = keep(request, list)
   local answer = outcome.of(one.rec, numbers[1])
   answer.warning = warning
-  return answer, outcome.lines(one.rec, answer)
+  return answer, outcome.lines(one.rec, answer, request.resources)
 end
 
 -- A record whose long texts are cut.

@@ -171,11 +171,13 @@ end
 --- The answer in words.
 -- @tparam table rec the record
 -- @tparam table answer what `of` returned
+-- @tparam[opt] boolean resources false: who reads it has none, where the whole of a text would be
 -- @treturn table lines
-function outcome.lines(rec, answer)
+function outcome.lines(rec, answer, resources)
   local lines = { ("%s: %s%s"):format(rec.task, rec.verdict,
     answer.attempt and (" (attempt %d)"):format(answer.attempt) or "") }
-  local all = answer.attempt and ("perigee://attempts/%d"):format(answer.attempt) or false
+  local all = resources ~= false and answer.attempt
+    and ("perigee://attempts/%d"):format(answer.attempt) or false
   for _, line in ipairs(explain.failure(rec, "", all)) do lines[#lines + 1] = line end
   element_lines(lines, answer.failing)
   for _, line in ipairs(explain.findings(rec, "")) do lines[#lines + 1] = line end
