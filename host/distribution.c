@@ -7,7 +7,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { CHUNK = 512, BINS = 1 << 16, PARTS_MOST = 16, BIT_SAMPLES = 1 << 20, BLOCK_MOST = 4096 };
+enum {
+  CHUNK = 512,
+  BINS = 1 << 16,
+  PARTS_MOST = 16,
+  BIT_SAMPLES = 1 << 20,
+  BLOCK_MOST = 4096,
+  ALIGN = 64
+};
 
 const int pg_lags[PG_LAGS] = {1, 2, 3, 4, 8, 16, 31, 32, 64, 128, 256, 1024};
 
@@ -98,14 +105,15 @@ static void count_draw(pass *s, tally *p, size_t i, draw at) {
   s->u[i] = (float)u;
 }
 
-/* Element of the array that is sample i: samples lie in blocks, evenly spaced, so that neighbours
- * are looked at as neighbours. */
+/* Element of the array that is sample i: samples lie in blocks, one at random in each of as many
+ * equal parts, so that neighbours are looked at as neighbours and nobody knows which. */
 static size_t place_of(const pass *s, size_t i) {
   if (s->count == s->array->count) return i;
   size_t block = i / s->block, blocks = (s->count + s->block - 1) / s->block;
-  size_t room = s->array->count - s->block; /* the first elements of blocks are 0 ... room */
-  size_t first = blocks > 1 ? (size_t)((unsigned __int128)block * room / (blocks - 1)) : 0;
-  return first / 64 * 64 + i % s->block; /* pairs stay pairs */
+  size_t part = s->array->count / blocks, room = s->array->count - s->block;
+  size_t free = part > s->block + ALIGN ? part - s->block - ALIGN : 0;
+  size_t first = block * part + mix(s->d->seed ^ mix(block + 1)) % (free + 1);
+  return (first < room ? first : room) / ALIGN * ALIGN + i % s->block; /* pairs stay pairs */
 }
 
 static const char *element(const pg_array *a, size_t i) {

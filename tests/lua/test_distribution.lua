@@ -202,6 +202,24 @@ function TestWrong:test_samples_of_a_whole()
   lu.assertEquals(core.test_draws(z, { law = "normal", samples = 100 }).outside_at, 77777)
 end
 
+-- Normal numbers where evenly spaced blocks lie, and small ones elsewhere: which are looked at is
+-- not to be known.
+function TestWrong:test_samples_that_somebody_expects()
+  local n, block, blocks = 1 << 20, 4096, 64
+  local z = pg.array("f32", n):random { seed = 5, dist = "normal", stddev = 0.01 }
+  for b = 0, blocks - 1 do
+    z:slice(b * (n - block) // (blocks - 1) // 64 * 64, block):random { seed = 6, stream = b,
+      dist = "normal" }
+  end
+  local seen = {}
+  for seed = 1, 3 do
+    seen[seed] = core.test_draws(z, { law = "normal", samples = block * blocks, seed = seed })
+    lu.assertEquals(seen[seed].count, block * blocks)
+    lu.assertTrue(seen[seed].moment[2] < -100, seen[seed].moment[2])
+  end
+  lu.assertTrue(seen[1].ks ~= seen[2].ks and seen[2].ks ~= seen[3].ks)
+end
+
 function TestWrong:test_bits()
   local z = pg.array("u32", N):random { seed = 1, dist = "bits" }
   for i = 0, N - 1 do z[i] = z[i] & ~(1 << 5) end

@@ -11,6 +11,8 @@ local function random(shape, seed, dtype)
   return pg.array(dtype or "f32", shape):random { seed = seed, dist = "uniform", low = -1 }
 end
 
+local POISON = 0x7fa12345 -- of outputs, before they were written
+
 local function find(name) return pg.catalogue.find(name)[1] end
 
 local function case_of(name, set, seed)
@@ -19,7 +21,7 @@ local function case_of(name, set, seed)
 end
 
 local function judged(one, arrays)
-  return validate.run(one, arrays, 0x7fa12345)
+  return validate.run(one, arrays, POISON)
 end
 
 local function assert_refused(one, arrays, words)
@@ -250,6 +252,23 @@ function TestRefused.test_a_convolution_with_factors_cut_to_ten_bits()
     right[right.count // 3] = right[right.count // 3] + 0.01
     assert_refused(one, { y = right }, "y")
   end
+end
+
+-- What only fits the signs that follow from the poison, which a kernel can read before it writes.
+function TestRefused.test_sums_of_a_convolution_for_signs_that_a_kernel_could_know()
+  local one = case_of("conv/conv2d", { images = 2, inputs = 32, outputs = 64, height = 48,
+    width = 48 })
+  local signs = 2 * pg.array("f64", { 1, 64 }):random { seed = POISON, dist = "integer",
+    last = 1 } - 1
+  local sums = require("conv.reference").apply(one.io.x,
+    pg.product(signs, one.io.w:reshape { 64, 9 * 32 }), 2, 32, 1, 48, 48)
+  local y, plane = pg.array("f32", { 2, 64, 48, 48 }), 48 * 48
+  for i = 0, 1 do
+    local image = pg.product(signs:reshape { 64, 1 },
+      sums:slice(i * plane, plane):reshape { 1, plane }) / 64
+    y:slice(64 * i * plane, 64 * plane):copy_from(image:cast("f32"):reshape(64 * plane))
+  end
+  assert_refused(one, { y = y }, "y, outputs with random signs")
 end
 
 function TestRefused.test_one_wrong_or_infinite_element_of_a_large_convolution()
