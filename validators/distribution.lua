@@ -26,7 +26,7 @@ local P_LOG = 21.4 -- -ln of half of 1e-9
 local KS_MOST, KS_LEAST = 3.3, 0.23 -- P < 1e-9 above, and below (Kolmogorov's limit; n >= 1000)
 local NORMAL_MOST = 6.5 -- of a chi-square, made normal
 local PER_CELL = 50
-local SAMPLES_MOST = 1 << 22 -- of larger outputs, evenly spaced blocks of that many in all
+local SAMPLES_MOST = 1 << 22 -- of larger outputs, blocks of that many in all
 
 -- Unit roundoff, and how many elements show a distribution before the format's steps do.
 local FORMATS = { f64 = { 2.0 ^ -53 }, f32 = { 2.0 ^ -24 }, f16 = { 2.0 ^ -11, 65536 },
