@@ -7,6 +7,7 @@ local core = require "perigee.core"
 local facts = require "perigee.facts"
 local params = require "perigee.params"
 local plan = require "perigee.plan"
+local plans = require "perigee.audit_plan"
 local sizes = require "perigee.audit_sizes"
 local units = require "perigee.units"
 
@@ -116,15 +117,23 @@ local function names_of(arm, module)
   return names
 end
 
+-- Parameters when it is timed here, and by default on a GPU.
+local function timed_sizes(arm)
+  local task = arm.case.task
+  local ok, p = pcall(task.resolve, task, { purpose = "default", cell = arm.cell, set = arm.set })
+  return { arm.p, ok and p or nil } -- what is set may not go with the defaults
+end
+
 -- What parameters are when it is timed: in this plan, if it is the timed one; in the contract at
 -- that size, and at the size that a GPU times by default.
 local function timed_worlds(arm, module, names)
-  local task, worlds = arm.case.task, {}
+  local worlds = {}
   if params.text(arm.case.p) == params.text(arm.p) then worlds_of_plan(arm, module, worlds) end
-  worlds[#worlds + 1] = world_of_contract(arm, names, arm.p)
-  local ok, p = pcall(task.resolve, task, { purpose = "default", cell = arm.cell, set = arm.set })
-  local made, world = pcall(world_of_contract, arm, names, p)
-  if ok and made then worlds[#worlds + 1] = world end -- what is set may not go with the defaults
+  for i, p in ipairs(timed_sizes(arm)) do
+    local made, world = pcall(world_of_contract, arm, names, p)
+    if not made and i == 1 then error(world, 0) end
+    if made then worlds[#worlds + 1] = world end
+  end
   return worlds
 end
 
@@ -171,8 +180,13 @@ local function examine(arm)
   local found, entries = facts.of(module, arm.kernel_names), 0
   for _, fn in pairs(module.functions) do entries = entries + (fn.entry and 1 or 0) end
   local wrong = facts.broken(found.facts, required, not_allowed)
+  local apart = {}
+  for i, one in ipairs(plans.findings(arm, timed_sizes(arm))) do
+    apart[i] = finding("size_branch", "suspicious", ("the plan's \"%s\" tells %s = %d, the timed "
+      .. "size, from all others"):format(one.text, one.name, one.value), arm.impl.where)
+  end
   return {
-    facts = found.facts, globals = found.globals, entries = entries, found = found,
+    facts = found.facts, globals = found.globals, entries = entries, found = found, apart = apart,
     failure = wrong and forbidden(wrong.text, wrong.where, wrong.fact) or allocates(found),
   }
 end
@@ -183,7 +197,8 @@ local function find(arm)
   if not found then return arm.audit.findings end -- unreadable
   local names = names_of(arm, module)
   local worlds = #found.tests > 0 and timed_worlds(arm, module, names) or {}
-  return audit.findings(found, worlds, names)
+  local list = audit.findings(found, worlds, names)
+  return table.move(arm.audit.apart, 1, #arm.audit.apart, #list + 1, list)
 end
 
 local function launches(steps)

@@ -455,4 +455,40 @@ function expression.eval(text, env, what, where)
   return number(self, tree)
 end
 
+-- The value of a node, or nil where it has none.
+local function value_at(self, node, env)
+  self.env = env
+  local ok, value = pcall(evaluate, self, node)
+  return ok and value or nil
+end
+
+-- Whether the values at `others` are one, and the value at `env` another.
+local function differs(self, node, env, others)
+  local own, elsewhere = value_at(self, node, env), nil
+  for _, other in ipairs(own and others or {}) do
+    local value = value_at(self, node, other)
+    if value == own or (elsewhere and value and value ~= elsewhere) then return false end
+    elsewhere = elsewhere or value
+  end
+  return elsewhere ~= nil
+end
+
+local function node_singles_out(self, node, env, others)
+  if differs(self, node, env, others) then return true end
+  for _, child in ipairs(node) do
+    if node_singles_out(self, child, env, others) then return true end
+  end
+  return false
+end
+
+--- Whether a part of an expression has one value at all of `others`, and another one at env: it
+-- tells env from them, as a comparison would. Where a part has no value it is passed over.
+-- @tparam string text
+-- @tparam table env see eval
+-- @tparam table others list of such
+function expression.singles_out(text, env, others)
+  local ok, self, tree = pcall(read, text, "", nil)
+  return ok and node_singles_out(self, tree, env, others)
+end
+
 return expression

@@ -623,7 +623,8 @@ show("complex by value", libm.csqrt(-9), libm.csqrt(ffi.new("complex", 3, 4)),
 
 -- A text that is wrong somewhere declares nothing, whatever came before.
 ffi.cdef "enum t_re { T_RE = 1 };"
-for _, wrong in ipairs { "typedef int t_undone; struct t_undone { int x; }; int t_u8(int); t_none x;",
+for _, wrong in ipairs {
+  "typedef int t_undone; struct t_undone { int x; }; int t_u8(int); t_none x;",
   "enum t_re { T_RE = 1, T_RE2 };", "enum t_undone { T_UNDONE = 1, T_UNDONE2 = t_none };",
   "struct t_undone { enum { T_UNDONE = 1 } e; t_none x; };" } do
   show("a wrong text", (pcall(ffi.cdef, wrong)), (pcall(ffi.typeof, wrong)))

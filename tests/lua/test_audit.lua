@@ -4,6 +4,7 @@ package.path = "tests/lua/?.lua;" .. package.path
 local lu = require "luaunit"
 local pg = require "perigee"
 local core = require "perigee.core"
+local files = require "perigee.files"
 local audit = require "perigee.audit"
 local facts = require "perigee.facts"
 local judge = require "perigee.judge"
@@ -182,6 +183,23 @@ function TestJudged:test_the_grid_that_is_timed()
   local grid = rec.plan[1].grid[1]
   local found = check(("if (gridDim.x == %d) n /= 2;"):format(grid)).findings
   lu.assertEquals(found[1].text, ("branches on %%nctaid.x == %d, the timed size"):format(grid))
+end
+
+-- Where the plan compares, no kernel does.
+function TestJudged:test_a_plan_that_tells_the_timed_size()
+  local folder = files.temporary()
+  files.write(folder .. "/saxpy.cu", KERNEL:format(""))
+  local function found(argument)
+    files.write(folder .. "/plan.lua", ("return { launch = { grid = 'ceil_div(n, 256)', "
+      .. "block = 256, args = { 'x', 'y', 'z', 'a', '%s' } } }"):format(argument))
+    return pg.check(SAXPY, folder, { device = "sim" }).findings
+  end
+  local size = SAXPY.params.n.default
+  local text = ("n - (n == %d) * 0"):format(size)
+  lu.assertEquals(found("n"), {})
+  lu.assertEquals(found(text)[1].kind, "size_branch")
+  lu.assertStrContains(found(text)[1].text, ("tells n = %d, the timed size"):format(size))
+  lu.assertEquals(found(("n - (n >= %d) * 0"):format(size)), {})
 end
 
 function TestJudged:test_a_candidate_that_fails_has_findings_too()

@@ -152,6 +152,28 @@ function TestExpression:test_mistakes()
   end
 end
 
+-- At n = 4096 and elsewhere: what is a comparison in any words, and what honest plans write.
+function TestExpression:test_what_singles_out_a_value()
+  local others = {}
+  for i, n in ipairs { 1, 255, 1000, 2048, 4094, 4095, 4097, 4098, 8192, 12288 } do
+    others[i] = { n = n, m = 7 }
+  end
+  for text, wanted in pairs {
+    ["n == 4096"] = true, ["n == 4096 and 3 or n"] = true, ["(n ~= 4096) * n + 1"] = true,
+    ["n > 4095 and n < 4097"] = true, ["1 // (1 + (n - 4096)^2)"] = true,
+    ["n - min((n - 4096)^2, 1)"] = true, ["max(0, 1 - (n ~ 4096)) + m"] = true,
+    ["n // (n == 4096 and 2 or 1)"] = true, ["min(1, n % 4096 + n // 8192)"] = true,
+    ["n"] = false, ["ceil_div(n, 256)"] = false, ["n % 4 == 0 and 4 or 1"] = false,
+    ["min(n, 1024)"] = false, ["n >= 4096"] = false, ["n > 4095 and 2 or 1"] = false,
+    ["next_pow2(n)"] = false, ["bit_length(n) - 1"] = false, ["n & (n - 1) == 0"] = false,
+    ["round_up(n, 128) // 128 * m"] = false, ["sqrt(n) * 2"] = false, ["m"] = false,
+    ["n // 4096"] = false, ["4096"] = false, ["n ="] = false, ["x"] = false,
+    ["1 // (n - 8192)"] = false,
+  } do
+    lu.assertEquals(expression.singles_out(text, { n = 4096, m = 7 }, others), wanted, text)
+  end
+end
+
 function TestExpression:test_no_text_makes_it_raise_anything_but_an_error_table()
   math.randomseed(5)
   local pieces = { "n", "m", "(", ")", "+", "-", "~", "<<", "//", "%", "^", "1", "0", "2.5",
