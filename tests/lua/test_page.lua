@@ -52,6 +52,24 @@ a
 b]])
 end
 
+-- The whole is known from any cause; from one that costs nothing it is not. Stages do not mix.
+function TestPage.test_causes_by_stage_with_the_whole()
+  local rows = {}
+  for _, one in ipairs { { "update", "probing", 0, 0 }, { "update", "launch", 5, 0.1 },
+    { "allocate", "claims", 3, 0.3 }, { "allocate", "launch", 7, 0.7 } } do
+    rows[#rows + 1] = { stage = one[1], cell = "base", cause = one[2], us = one[3],
+      share = one[4] }
+  end
+  local text = page.fill("<!-- data: causes -->\n<!-- end -->",
+    { causes = page.indexed(rows, "stage", "cell", "cause") })
+  lu.assertStrContains(text, [[
+| stage, cell | all | claims | probing | launch |
+|---|---|---|---|---|
+| allocate, base | 10.0 | 3.0 (30%) |  | 7.0 (70%) |
+| update, base | 50.0 |  | 0.0 (0%) | 5.0 (10%) |
+]])
+end
+
 -- Two places of one arm 2% apart, and four places of the other, of which pairs are up to 10% apart.
 function TestPage.test_what_the_place_of_arrays_does()
   local rows = {}

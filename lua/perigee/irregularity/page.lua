@@ -227,9 +227,9 @@ claiming them, and probing cost $waiting, $claims and $probing us; divergence an
 nothing measurable. The sums that follow, called regular, take $update us, $collide of it because
 lanes of a warp add to one address. The language's share is small: with the same levers Rust takes
 $rust times as long as CUDA C++, Triton $late times in the irregular stage (without PTX of its own
-up to $triton_most) and $summed in the other. The factor of 11 to 32 that is published for Triton is its program's, which asks an atomic where a
-load would do. Levers are worth more than languages: $looks us in place of $plain, and $warp in
-place of $update.]]
+up to $triton_most) and $summed in the other. The factor of 11 to 32 that is published for Triton
+is its program's, which asks an atomic where a load would do. Levers are worth more than languages:
+$looks us in place of $plain, and $warp in place of $update.]]
 
 --- The paragraph on the first page of the project.
 function sections.front(data)

@@ -326,22 +326,31 @@ local function known_causes(data)
   return list
 end
 
---- The split into causes.
+-- The stages and cells of which causes are known, by stage.
+local function split_cells(data)
+  local list, seen = {}, {}
+  for _, stage in ipairs(suite.STAGES) do
+    for _, one in ipairs(data.causes.rows) do
+      local name = one.stage .. ", " .. one.cell
+      if one.stage == stage and not seen[name] then list[#list + 1] = { stage, one.cell, name } end
+      seen[name] = seen[name] or one.stage == stage
+    end
+  end
+  return list
+end
+
+--- The split into causes. The whole follows from the launch, whose share is never 0.
 function sections.causes(data)
   if not data.causes then return nil end
-  local heads, rows, seen = { "stage, cell", "all" }, {}, {}
+  local heads, rows = { "stage, cell", "all" }, {}
   local known = known_causes(data)
   for i, cause in ipairs(known) do heads[2 + i] = TITLES[cause] or cause end
-  for _, one in ipairs(data.causes.rows) do
-    local name = one.stage .. ", " .. one.cell
-    if not seen[name] then
-      seen[name] = true
-      local row = { name, tables.us(one.us / one.share) }
-      for i, cause in ipairs(known) do
-        local part = tables.cause_of(data, one.stage, one.cell, cause)
-        row[2 + i] = part and ("%.1f (%.0f%%)"):format(part.us, 100 * part.share) or ""
-      end
-      rows[#rows + 1] = row
+  for k, one in ipairs(split_cells(data)) do
+    local launch = data.causes.find(one[1], one[2], "launch")
+    rows[k] = { one[3], launch and tables.us(launch.us / launch.share) or "" }
+    for i, cause in ipairs(known) do
+      local part = tables.cause_of(data, one[1], one[2], cause)
+      rows[k][2 + i] = part and ("%.1f (%.0f%%)"):format(part.us, 100 * part.share) or ""
     end
   end
   return tables.markdown { heads, table.unpack(rows) }
