@@ -184,18 +184,57 @@ static int core_summarize(lua_State *L) {
   return 1;
 }
 
-/* core.ratio(a, b [, seed=1 [, rounds=2000]]): {ratio, ci95={low, high}} of midmean(a) / midmean(b)
- */
+/* A list of slices, each a list of numbers, at `arg`: their samples one after the other. Memory
+ * belongs to Lua, as with check_samples. */
+static pg_samples check_slices(lua_State *L, int arg) {
+  lua_Integer n = luaL_len(L, arg);
+  if (n < 1 || n > SAMPLES_MAX) pg_lua_argument(L, arg, "list of at most 2^28 slices");
+  pg_samples s = {.slices = (size_t)n};
+  size_t *sizes = lua_newuserdatauv(L, (size_t)n * sizeof *sizes, 0);
+  for (lua_Integer i = 0; i < n; i++) {
+    lua_Integer count = lua_geti(L, arg, i + 1) == LUA_TTABLE ? luaL_len(L, -1) : 0;
+    if (count < 1) pg_lua_argument(L, arg, "list of slices, none of them empty");
+    if (count > SAMPLES_MAX - (lua_Integer)s.count)
+      pg_lua_argument(L, arg, "slices of at most 2^28 numbers");
+    sizes[i] = (size_t)count;
+    s.count += sizes[i];
+    lua_pop(L, 1);
+  }
+  double *values = lua_newuserdatauv(L, s.count * sizeof *values, 0), *to = values;
+  for (lua_Integer i = 0; i < n; i++) {
+    lua_geti(L, arg, i + 1);
+    for (size_t k = 1; k <= sizes[i]; k++, to++) {
+      if (lua_geti(L, -1, (lua_Integer)k) != LUA_TNUMBER)
+        pg_lua_argument(L, arg, "slices of numbers");
+      *to = lua_tonumber(L, -1);
+      lua_pop(L, 1);
+    }
+    lua_pop(L, 1);
+  }
+  s.values = values;
+  s.sizes = sizes;
+  return s;
+}
+
+static pg_samples check_set(lua_State *L, int arg) {
+  bool sliced = lua_istable(L, arg) && lua_geti(L, arg, 1) == LUA_TTABLE;
+  if (sliced) return check_slices(L, arg);
+  pg_samples s = {0};
+  s.values = check_samples(L, arg, &s.count);
+  return s;
+}
+
+/* core.ratio(a, b [, seed=1 [, rounds=2000]]): {ratio, ci95={low, high}} of midmean(a) /
+ * midmean(b); each a list of numbers, or of slices */
 static int core_ratio(lua_State *L) {
-  size_t na, nb;
   lua_settop(L, 4);
   lua_Integer seed = lua_isnil(L, 3) ? 1 : pg_lua_check_integer(L, 3);
   lua_Integer rounds = lua_isnil(L, 4) ? 2000 : pg_lua_check_integer(L, 4);
   if (rounds < 1 || rounds > 1000000) pg_lua_argument(L, 4, "integer 1 to 1000000");
-  const double *a = check_samples(L, 1, &na), *b = check_samples(L, 2, &nb);
+  pg_samples a = check_set(L, 1), b = check_set(L, 2);
   double ratio, ci95[2];
   pg_error error;
-  if (pg_ratio(a, na, b, nb, (uint64_t)seed, (int)rounds, &ratio, ci95, &error))
+  if (pg_ratio(a, b, (uint64_t)seed, (int)rounds, &ratio, ci95, &error))
     return pg_lua_raise(L, &error);
   lua_createtable(L, 0, 2);
   pg_lua_set_number(L, "ratio", ratio);

@@ -55,12 +55,27 @@ end
 
 -- ---- one evaluation ----
 
+--- Samples as they were taken, slice by slice, for core.ratio.
+-- @tparam table samples numbers, those of one slice after those of the other
+-- @tparam[opt] table sizes how many each slice has (`time.slices` of a record)
+-- @treturn table a list for each slice; the samples, where sizes do not say how they were taken
+function comparison.slices(samples, sizes)
+  local slices, first = {}, 1
+  for i, size in ipairs(sizes or {}) do
+    if size < 1 or size > #samples + 1 - first then return samples end
+    slices[i] = table.move(samples, first, first + size - 1, 1, {})
+    first = first + size
+  end
+  return first == #samples + 1 and slices or samples
+end
+
 -- Ratio b/a of two times with its 95% interval: of midmeans by bootstrap of the samples, else of
 -- medians from their intervals, as if the logarithms were normal.
 local function ratio_of(a, b)
   local ta, tb = a.rec.time, b.rec.time
   if a.samples and b.samples and #a.samples > 1 and #b.samples > 1 then
-    local r = core.ratio(b.samples, a.samples)
+    local r = core.ratio(comparison.slices(b.samples, tb.slices),
+      comparison.slices(a.samples, ta.slices))
     return r.ratio, r.ci95, "bootstrap"
   end
   local function error_of(time)

@@ -4,6 +4,7 @@
 
 local core = require "perigee.core"
 local ceilings = require "perigee.ceilings"
+local comparison = require "perigee.comparison"
 local errors = require "perigee.errors"
 local export = require "perigee.export"
 local plausible = require "perigee.plausible"
@@ -38,7 +39,8 @@ local function compare(arms)
   local base = arms[1]
   for _, arm in ipairs(arms) do
     if arm ~= base and arm.time and base.time then
-      local r = core.ratio(base.samples, levelled(arm, base))
+      local r = core.ratio(comparison.slices(base.samples, base.slice_sizes),
+        comparison.slices(levelled(arm, base), arm.slice_sizes))
       arm.speedup, arm.speedup_ci95 = { [base.impl.name] = r.ratio }, core.json_array(r.ci95)
     end
   end

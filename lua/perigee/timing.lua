@@ -132,20 +132,22 @@ local function reload(arm, quick)
   return globals.unkept(names, other or {})
 end
 
--- The samples of slices that were taken at the usual clock; the number of others.
+-- The samples of slices that were taken at the usual clock; the number of others; that clock; how
+-- many samples each of those slices has.
 local function at_usual_clock(slices)
   local clocks = {}
   for _, one in ipairs(slices) do clocks[#clocks + 1] = one.clock end
   local usual = #clocks > 0 and core.summarize(clocks).median or nil
-  local accepted, slow = {}, 0
+  local accepted, slow, sizes = {}, 0, {}
   for _, one in ipairs(slices) do
     if one.clock and one.clock < SLOWEST * usual then
       slow = slow + #one.us
-    else
+    elseif #one.us > 0 then
       table.move(one.us, 1, #one.us, #accepted + 1, accepted)
+      sizes[#sizes + 1] = #one.us
     end
   end
-  return accepted, slow, usual
+  return accepted, slow, usual, sizes
 end
 
 -- The lower of the clocks before and after a slice.
@@ -173,7 +175,7 @@ local function keep(arm, reply)
     arm.kept[#arm.kept + 1] = { us = reply.us, clock = clock_of(reply) }
   end
   local slow
-  arm.samples, slow, arm.clock_mhz = at_usual_clock(arm.kept)
+  arm.samples, slow, arm.clock_mhz, arm.slice_sizes = at_usual_clock(arm.kept)
   arm.discarded = arm.throttled + slow + arm.late + arm.inverted
   arm.summary = #arm.samples >= 2 and core.summarize(arm.samples) or nil
 end
@@ -301,7 +303,7 @@ local function summary_of(arm)
     method = arm.method, batch = arm.batch > 1 and arm.batch or nil, median_us = s.median,
     ci95_us = core.json_array { s.ci95[1], s.ci95[2] }, p20_us = s.p20, p80_us = s.p80,
     min_us = s.min,
-    samples = s.samples, discarded = arm.discarded, late = arm.late, host_bound = arm.host_bound,
+    samples = s.samples, slices = core.json_array(arm.slice_sizes), discarded = arm.discarded, late = arm.late, host_bound = arm.host_bound,
     inverted = arm.inverted > 0 and arm.inverted or nil,
     clock_mhz = arm.clock_mhz, variables_reset = #arm.variables, relative_half = s.relative_half,
     stopped = arm.stopped, inputs = #versions.of(arm.case), outputs_checked = arm.outputs_checked,
@@ -322,6 +324,7 @@ end
 function timing.run(arms, how)
   for _, arm in ipairs(arms) do
     arm.samples, arm.kept, arm.slices, arm.outputs_checked, arm.starts = {}, {}, 0, 0, {}
+    arm.slice_sizes = {}
     arm.discarded, arm.throttled, arm.late, arm.host_bound, arm.inverted = 0, 0, 0, 0, 0
     arm.slice_s = math.min(SLICE_S, how.budget / ROUNDS)
   end

@@ -4,6 +4,7 @@
 
 local core = require "perigee.core"
 local case = require "perigee.case"
+local comparison = require "perigee.comparison"
 local errors = require "perigee.errors"
 local history = require "perigee.history"
 local impl = require "perigee.impl"
@@ -283,7 +284,8 @@ end
 local function set_ratio(row, base)
   if not base or not base.value or not row.value then return end
   if base.samples and row.samples then
-    local r = core.ratio(base.samples, row.samples)
+    local r = core.ratio(comparison.slices(base.samples, base.time.slices),
+      comparison.slices(row.samples, row.time.slices))
     row.ratio, row.ratio_ci95 = r.ratio, r.ci95
   else
     row.ratio = base.value / row.value

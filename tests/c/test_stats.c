@@ -143,13 +143,17 @@ static void the_interval_covers_as_often_as_it_says(void **state) {
 
 /* ---- ratios ---- */
 
+static pg_samples flat(const double *values, size_t count) {
+  return (pg_samples){.values = values, .count = count};
+}
+
 /* The middle halves by hand: of five, three quarters of the second, the third, three quarters of
  * the fourth; of four, the two in the middle. */
 static void a_ratio_of_known_midmeans(void **state) {
   (void)state;
   const double a[] = {10, 14, 11, 30, 9}, b[] = {5, 5.5, 5.2, 5.6};
   double ratio, ci[2];
-  assert_int_equal(pg_ratio(a, 5, b, 4, 1, 500, &ratio, ci, NULL), PG_OK);
+  assert_int_equal(pg_ratio(flat(a, 5), flat(b, 4), 1, 500, &ratio, ci, NULL), PG_OK);
   assert_near(ratio, (0.75 * 10 + 11 + 0.75 * 14) / 2.5 / ((5.2 + 5.5) / 2), 1e-14);
   assert_true(ci[0] <= ratio && ratio <= ci[1]);
   assert_true(ci[0] >= 9 / 5.6 && ci[1] <= 30 / 5.0);
@@ -166,7 +170,7 @@ static void a_ratio_sees_less_than_a_step_of_the_clock(void **state) {
     b[i] = step * floor((20 + 0.03 * pg_rng_normal(7, 1, i)) / step + 0.5);
   }
   assert_true(summarize(a, N).median == summarize(b, N).median);
-  assert_int_equal(pg_ratio(a, N, b, N, 1, 1000, &ratio, ci, NULL), PG_OK);
+  assert_int_equal(pg_ratio(flat(a, N), flat(b, N), 1, 1000, &ratio, ci, NULL), PG_OK);
   assert_near(ratio, 20.008 / 20, 0.0002);
   assert_true(ci[0] > 1);
 }
@@ -175,11 +179,11 @@ static void equal_samples_have_ratio_one(void **state) {
   (void)state;
   const double a[] = {7, 7, 7, 7};
   double ratio, ci[2];
-  assert_int_equal(pg_ratio(a, 4, a, 4, 1, 100, &ratio, ci, NULL), PG_OK);
+  assert_int_equal(pg_ratio(flat(a, 4), flat(a, 4), 1, 100, &ratio, ci, NULL), PG_OK);
   assert_true(ratio == 1 && ci[0] == 1 && ci[1] == 1);
   double steps[49]; /* nor is there rounding that would make one of them the faster */
   for (int i = 0; i < 49; i++) steps[i] = 20.1;
-  assert_int_equal(pg_ratio(steps, 49, steps, 37, 1, 100, &ratio, ci, NULL), PG_OK);
+  assert_int_equal(pg_ratio(flat(steps, 49), flat(steps, 37), 1, 100, &ratio, ci, NULL), PG_OK);
   assert_true(ratio == 1 && ci[0] == 1 && ci[1] == 1);
 }
 
@@ -187,14 +191,14 @@ static void a_seed_gives_the_same_interval_again(void **state) {
   (void)state;
   double a[40], b[40], r1, r2, ci1[2], ci2[2], ci3[2];
   for (uint64_t i = 0; i < 40; i++) a[i] = 5 + pg_rng_f64(1, 0, i), b[i] = 4 + pg_rng_f64(1, 1, i);
-  pg_ratio(a, 40, b, 40, 9, 300, &r1, ci1, NULL);
-  pg_ratio(a, 40, b, 40, 9, 300, &r2, ci2, NULL);
-  pg_ratio(a, 40, b, 40, 10, 300, &r2, ci3, NULL);
+  pg_ratio(flat(a, 40), flat(b, 40), 9, 300, &r1, ci1, NULL);
+  pg_ratio(flat(a, 40), flat(b, 40), 9, 300, &r2, ci2, NULL);
+  pg_ratio(flat(a, 40), flat(b, 40), 10, 300, &r2, ci3, NULL);
   assert_memory_equal(ci1, ci2, sizeof ci1);
   assert_true(ci1[0] != ci3[0] || ci1[1] != ci3[1]);
   double third[40];
   for (int i = 0; i < 40; i++) third[i] = 3 * a[i]; /* the ratio scales, its interval too */
-  pg_ratio(third, 40, b, 40, 9, 300, &r2, ci2, NULL);
+  pg_ratio(flat(third, 40), flat(b, 40), 9, 300, &r2, ci2, NULL);
   assert_near(ci2[0], 3 * ci1[0], 1e-12);
   assert_near(ci2[1], 3 * ci1[1], 1e-12);
 }
@@ -221,7 +225,7 @@ static void a_round_is_a_ratio_of_resampled_midmeans(void **state) {
   for (int na = 1; na <= 11; na++) {
     for (int nb = 1; nb <= 8; nb++) {
       double ratio, ci[2];
-      pg_ratio(a, (size_t)na, b, (size_t)nb, 3, 1, &ratio, ci, NULL);
+      pg_ratio(flat(a, (size_t)na), flat(b, (size_t)nb), 3, 1, &ratio, ci, NULL);
       assert_near(ci[0], plain_midmean(a, na, 0) / plain_midmean(b, nb, 1), 1e-13);
       assert_true(ci[0] == ci[1]);
     }
@@ -234,7 +238,7 @@ static void the_interval_holds_95_percent_of_the_rounds(void **state) {
   const double a[] = {1, 2, 3, 5, 8, 13, 21, 34, 55}, b[] = {2, 3, 5, 7, 11, 13, 17, 19};
   double ratio, ci[2];
   int below = 0, above = 0, ends = 0;
-  pg_ratio(a, 9, b, 8, 3, 81, &ratio, ci, NULL);
+  pg_ratio(flat(a, 9), flat(b, 8), 3, 81, &ratio, ci, NULL);
   for (uint64_t i = 0; i < 81; i++) {
     double r = plain_midmean(a, 9, 2 * i) / plain_midmean(b, 8, 2 * i + 1);
     bool end = fabs(r - ci[0]) < 1e-12 || fabs(r - ci[1]) < 1e-12;
@@ -243,6 +247,66 @@ static void the_interval_holds_95_percent_of_the_rounds(void **state) {
     above += !end && r > ci[1];
   }
   assert_true(below <= 2 && above <= 2 && below + above + ends >= 6);
+}
+
+/* How often the interval of the same kernel's ratio to itself has 1, where each slice has an offset
+ * of its own that is `spread` times as wide as the samples of a slice are. */
+static double covered_by(size_t slices, double spread, bool told) {
+  enum { SIZE = 40, SLICES_MOST = 12, TRIALS = 300, ROUNDS = 300 };
+  static const size_t sizes[SLICES_MOST] = {8,    SIZE, SIZE, SIZE, SIZE, SIZE,
+                                            SIZE, SIZE, SIZE, SIZE, SIZE, SIZE};
+  int covered = 0;
+  for (uint64_t trial = 0; trial < TRIALS; trial++) {
+    double values[2][SLICES_MOST * SIZE], ratio, ci[2];
+    size_t count = 0;
+    for (uint64_t i = 0; i < slices; i++) {
+      for (size_t k = 0; k < sizes[i]; k++, count++) {
+        for (uint64_t arm = 0; arm < 2; arm++) {
+          double offset = spread * pg_rng_normal(11, 4 * trial + arm, i);
+          double own = pg_rng_normal(11, 4 * trial + 2 + arm, count);
+          values[arm][count] = 100 + 0.5 * (offset + own);
+        }
+      }
+    }
+    pg_samples a = flat(values[0], count), b = flat(values[1], count);
+    if (told) a.sizes = b.sizes = sizes, a.slices = b.slices = slices;
+    assert_int_equal(pg_ratio(a, b, trial, ROUNDS, &ratio, ci, NULL), PG_OK);
+    covered += ci[0] <= 1 && 1 <= ci[1];
+  }
+  return (double)covered / TRIALS;
+}
+
+/* Samples of a slice are alike: taken one by one they say that a kernel differs from itself. */
+static void an_interval_of_slices_covers_what_differs_between_them(void **state) {
+  (void)state;
+  for (size_t slices = 3; slices <= 12; slices += 3) {
+    assert_true(covered_by(slices, 1, true) >= 0.92);
+    assert_true(covered_by(slices, 1, false) < 0.5);
+  }
+  assert_true(covered_by(9, 0, true) >= 0.92 && covered_by(9, 0, true) <= 0.99);
+}
+
+static void slices_are_checked_and_one_is_none(void **state) {
+  (void)state;
+  const double a[] = {5, 6, 7, 8, 9}, b[] = {4, 4.5, 5, 5.5};
+  const size_t whole[] = {5}, two[] = {2, 3}, few[] = {2, 2}, many[] = {2, 4}, empty[] = {5, 0};
+  double ratio, ci[2], alone[2];
+  pg_error e;
+  pg_samples s = flat(a, 5);
+  assert_int_equal(pg_ratio(s, flat(b, 4), 1, 200, &ratio, alone, NULL), PG_OK);
+  s.sizes = whole, s.slices = 1;
+  assert_int_equal(pg_ratio(s, flat(b, 4), 1, 200, &ratio, ci, NULL), PG_OK);
+  assert_memory_equal(ci, alone, sizeof ci);
+  s.sizes = two, s.slices = 2;
+  assert_int_equal(pg_ratio(s, flat(b, 4), 1, 200, &ratio, ci, NULL), PG_OK);
+  assert_near(ratio, 7 / 4.75, 1e-14);
+  assert_true(ci[0] < alone[0] && ci[1] > alone[1]);
+  const size_t *const bad[] = {few, many, empty};
+  for (int i = 0; i < 3; i++) {
+    s.sizes = bad[i];
+    assert_int_equal(pg_ratio(s, flat(b, 4), 1, 200, &ratio, ci, &e), PG_INVALID);
+    assert_non_null(strstr(e.message, "slice"));
+  }
 }
 
 /* Two lognormal timing sets, one 1.25 times the other. */
@@ -256,7 +320,7 @@ static void the_bootstrap_covers_near_95_percent(void **state) {
       a[i] = 1.25 * exp(0.1 * pg_rng_normal(5, 2 * trial, i));
       b[i] = exp(0.1 * pg_rng_normal(5, 2 * trial + 1, i));
     }
-    assert_int_equal(pg_ratio(a, N, b, N, trial, ROUNDS, &ratio, ci, NULL), PG_OK);
+    assert_int_equal(pg_ratio(flat(a, N), flat(b, N), trial, ROUNDS, &ratio, ci, NULL), PG_OK);
     covered += ci[0] <= 1.25 && 1.25 <= ci[1];
   }
   /* Percentile bootstrap of a midmean is a little wide or narrow at n = 50; 3 standard errors
@@ -276,12 +340,12 @@ static void bad_samples_are_refused(void **state) {
   assert_int_equal(pg_summarize(nan, 2, &s, &e), PG_INVALID);
   assert_non_null(strstr(e.message, "sample 1"));
   assert_int_equal(pg_summarize(inf, 2, &s, &e), PG_INVALID);
-  assert_int_equal(pg_ratio(nan, 2, good, 2, 1, 10, &ratio, ci, &e), PG_INVALID);
-  assert_int_equal(pg_ratio(good, 2, nan, 2, 1, 10, &ratio, ci, &e), PG_INVALID);
-  assert_int_equal(pg_ratio(good, 2, good, 0, 1, 10, &ratio, ci, &e), PG_INVALID);
-  assert_int_equal(pg_ratio(good, 2, zero, 2, 1, 10, &ratio, ci, &e), PG_RANGE);
-  assert_int_equal(pg_ratio(good, 2, good, 2, 1, 0, &ratio, ci, &e), PG_RANGE);
-  assert_int_equal(pg_ratio(zero, 2, good, 2, 1, 10, &ratio, ci, &e), PG_OK);
+  assert_int_equal(pg_ratio(flat(nan, 2), flat(good, 2), 1, 10, &ratio, ci, &e), PG_INVALID);
+  assert_int_equal(pg_ratio(flat(good, 2), flat(nan, 2), 1, 10, &ratio, ci, &e), PG_INVALID);
+  assert_int_equal(pg_ratio(flat(good, 2), flat(good, 0), 1, 10, &ratio, ci, &e), PG_INVALID);
+  assert_int_equal(pg_ratio(flat(good, 2), flat(zero, 2), 1, 10, &ratio, ci, &e), PG_RANGE);
+  assert_int_equal(pg_ratio(flat(good, 2), flat(good, 2), 1, 0, &ratio, ci, &e), PG_RANGE);
+  assert_int_equal(pg_ratio(flat(zero, 2), flat(good, 2), 1, 10, &ratio, ci, &e), PG_OK);
 }
 
 int main(void) {
@@ -302,6 +366,8 @@ int main(void) {
       cmocka_unit_test(a_round_is_a_ratio_of_resampled_midmeans),
       cmocka_unit_test(the_interval_holds_95_percent_of_the_rounds),
       cmocka_unit_test(the_bootstrap_covers_near_95_percent),
+      cmocka_unit_test(an_interval_of_slices_covers_what_differs_between_them),
+      cmocka_unit_test(slices_are_checked_and_one_is_none),
       cmocka_unit_test(bad_samples_are_refused),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -445,6 +445,23 @@ function TestStats.test_ratio()
   lu.assertEquals(r, core.ratio({ 4, 4.1, 4.2, 4.3, 4.4 }, { 2, 2.1, 2.2, 2.3, 2.4 }))
 end
 
+-- Samples that are alike within a slice say less than as many on their own.
+function TestStats.test_ratio_of_slices()
+  local a, b = { { 4, 4.1, 4.2 }, { 4.3, 4.4 } }, { 2, 2.1, 2.2, 2.3, 2.4 }
+  local alone, r = core.ratio({ 4, 4.1, 4.2, 4.3, 4.4 }, b), core.ratio(a, b)
+  lu.assertEquals(r.ratio, alone.ratio)
+  lu.assertTrue(r.ci95[1] < alone.ci95[1] and r.ci95[2] > alone.ci95[2])
+  lu.assertEquals(core.ratio({ { 4, 4.1, 4.2, 4.3, 4.4 } }, { b }), alone)
+  assertRaises("invalid", "none of them empty", core.ratio, { { 1 }, {} }, b)
+  assertRaises("invalid", "none of them empty", core.ratio, { { 1 }, 2 }, b)
+  assertRaises("invalid", "slices of numbers", core.ratio, { { 1 }, { "x" } }, b)
+  for _, length in ipairs { -1, 0, (1 << 28) + 1, math.maxinteger, math.mininteger } do
+    local liar = setmetatable({}, { __len = function() return length end,
+      __index = function() return { 1.0 } end })
+    assertRaises("invalid", "2^28 slices", core.ratio, liar, b)
+  end
+end
+
 function TestStats.test_bad_samples()
   assertRaises("invalid", "at least one sample", core.summarize, {})
   assertRaises("invalid", "list of numbers", core.summarize, { 1, "2" })
