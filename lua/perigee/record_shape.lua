@@ -46,7 +46,8 @@ local RECORD = object {
     { "failed", "tried", "of" }),
   audit = object { facts = object(nil, object { count = INTEGER, where = TEXT, text = TEXT }) },
   time = object { median_us = NUMBER, ci95_us = list_of(NUMBER), samples = INTEGER,
-    slices = list_of(INTEGER), method = TEXT }, counters = object(nil, { type = { "number", "boolean" } }),
+    slices = list_of(INTEGER), method = TEXT },
+  counters = object(nil, { type = { "number", "boolean" } }),
   efficiency = object { bandwidth = NUMBER, compute = NUMBER, of_limit = NUMBER, limit = TEXT },
   work = object(nil, NUMBER), tune = object { file = TEXT, final = FLAG, note = TEXT },
 }

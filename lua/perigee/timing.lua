@@ -302,8 +302,8 @@ local function summary_of(arm)
   return {
     method = arm.method, batch = arm.batch > 1 and arm.batch or nil, median_us = s.median,
     ci95_us = core.json_array { s.ci95[1], s.ci95[2] }, p20_us = s.p20, p80_us = s.p80,
-    min_us = s.min,
-    samples = s.samples, slices = core.json_array(arm.slice_sizes), discarded = arm.discarded, late = arm.late, host_bound = arm.host_bound,
+    min_us = s.min, samples = s.samples, slices = core.json_array(arm.slice_sizes),
+    discarded = arm.discarded, late = arm.late, host_bound = arm.host_bound,
     inverted = arm.inverted > 0 and arm.inverted or nil,
     clock_mhz = arm.clock_mhz, variables_reset = #arm.variables, relative_half = s.relative_half,
     stopped = arm.stopped, inputs = #versions.of(arm.case), outputs_checked = arm.outputs_checked,
