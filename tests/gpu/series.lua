@@ -125,7 +125,7 @@ function series.run(device, count, progress)
   os.remove(folder)
   core.mkdir_all(folder)
   local result = { device = device, wrong = {}, seconds = {}, precise = 0, kinds = {}, crashes = 0 }
-  local how = { device = device, budget = 0.4, timeout = TIMEOUT }
+  local how = { device = device, budget = 0.2, timeout = TIMEOUT }
   result.first = footprint(device)
   local whole <close> = judge.session(how)
   local small <close> = judge.session(how)
