@@ -27,8 +27,9 @@ struct ct_table {
   uint32_t count, capacity;
   ctype *made[BUCKETS];
   ct_symbol *symbols[2][BUCKETS];
-  bool keeps; /* from ct_begin to ct_end */
-  kept *kept; /* the latest change first */
+  bool keeps;     /* from ct_begin to ct_end */
+  uint32_t begun; /* how many types there were at ct_begin */
+  kept *kept;     /* the latest change first */
 };
 
 /* ---- memory ---- */
@@ -61,6 +62,7 @@ const char *ct_string(ct_table *table, const char *text, size_t length) {
 
 void ct_begin(ct_table *table) {
   table->keeps = true;
+  table->begun = table->count;
 }
 
 void *ct_keep(ct_table *table, void *place, size_t size) {
@@ -79,6 +81,7 @@ void ct_end(ct_table *table, bool undo) {
     before = one->before;
     free(one);
   }
+  if (undo) table->count = table->begun; /* nothing names the others any more */
   table->kept = NULL;
   table->keeps = false;
 }
