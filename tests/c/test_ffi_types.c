@@ -351,7 +351,7 @@ static void check_error(const char *text, pg_code code, const char *part) {
   if (ct_declare_text(table, text, strlen(text), NULL, 0, &error) != code ||
       !strstr(error.message, part))
     fail_msg("'%.60s': %s, expected %s with '%s'", text, error.message, pg_code_name(code), part);
-  assert_int_equal(ct_count(table), before); /* nothing of it stays */
+  if (code) assert_int_equal(ct_count(table), before); /* nothing of it stays */
   ct_table_free(table);
 }
 
