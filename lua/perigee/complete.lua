@@ -63,6 +63,7 @@ local function option_values(option, words)
   local name = option._aliases[#option._aliases]
   if option._choices then return option._choices end
   if name == "--device" then return DEVICES end
+  if name == "--category" then return categories() end
   local task = OF_TASK[name] and task_of(words)
   return task and OF_TASK[name](task) or {}
 end

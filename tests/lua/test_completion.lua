@@ -36,6 +36,7 @@ function TestCompletion:test_options_and_their_values()
   lu.assertEquals(offered("run", "--device", "sim:"), { "sim:check", "sim:profile" })
   lu.assertEquals(offered("run", "--method", ""), { "cold", "hot", "batch", "graph" })
   lu.assertEquals(offered("list", "vec"), { "vector" })
+  lu.assertEquals(offered("list", "--category", "vec"), { "vector" })
   lu.assertEquals(offered("list", "vector", "--j"), { "--json" })
 end
 

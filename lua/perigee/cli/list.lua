@@ -13,6 +13,7 @@ local list = {}
 
 function list.configure(parser)
   parser:argument("category", "only its tasks (default: those of all categories)"):args("?")
+  parser:option("--category", "the same"):argname("C"):target "only"
   parser:flag("--json", "one JSON object a line on standard output")
 end
 
@@ -75,7 +76,7 @@ end
 --- @treturn integer 0, or 2 when a task file did not load (the others are listed)
 function list.main(options)
   local tasks, failed = catalogue.all()
-  tasks = of_category(tasks, options.category)
+  tasks = of_category(tasks, options.only or options.category)
   if options.json then
     for _, task in ipairs(tasks) do common.out(json(task)) end
   else
