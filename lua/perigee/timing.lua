@@ -22,11 +22,11 @@ local FEWEST = 6 -- whatever the budget: order statistics of fewer give no 95% i
 local DISCARDED_MOST = 100 -- then an arm without samples has no time
 local SLICE_S = 0.05 -- a slice takes about this long, so that arms alternate often enough,
 local ROUNDS = 5 -- and so many rounds are made: less where the budget is less
-local PLACES = 8 -- places of the buffers that cold samples are of, if quick: a slice has its own
+local SLICES = 6 -- and so many slices at least, where samples are quick: the units of comparisons
 local SLICE_MOST = 2048 -- samples; the runner has events for twice as many, or for their graphs
 local SLOWEST = 0.97 -- of the usual clock, for a slice whose samples count
 local WARMUP = 3
-local FIRST = 8 -- samples of the first slice
+local FIRST = 2 -- samples of the first slice, before which nobody knows how long they take
 
 -- NVML's reasons that make a sample worthless: hardware slowdown, thermal (software, hardware),
 -- power brake.
@@ -65,7 +65,8 @@ local function least(arm)
 end
 
 -- How many samples the next slice takes: what the interval still needs, within the time of a slice.
-local function slice_size(arm, moves)
+-- An interval of slices is narrow only if no slice has most of the samples.
+local function slice_size(arm)
   local have = #arm.samples
   if have == 0 then return FIRST end
   local need = least(arm) - have
@@ -73,10 +74,9 @@ local function slice_size(arm, moves)
     need = math.max(need, math.ceil(have * (arm.summary.relative_half / timing.TARGET) ^ 2) - have)
   end
   local fit = math.max(1, math.floor(arm.slice_s / arm.per_sample))
-  fit = math.random((fit + 1) // 2, fit)
-  need = math.max(need, math.min(SLICE_LEAST, fit))
-  local most = moves and math.max(SLICE_LEAST, math.max(least(arm), have) // PLACES) or SLICE_MOST
-  return math.max(1, math.min(need, fit, 8 * have, SLICE_MOST, most))
+  local share = math.max(SLICE_LEAST, math.max(least(arm), have) // SLICES)
+  local most = math.min(math.max(need, SLICE_LEAST), fit, 8 * have, share, SLICE_MOST)
+  return math.random((most + 1) // 2, most)
 end
 
 -- Slower than what a search has already found, beyond what more samples could change.
@@ -240,7 +240,7 @@ local function slice(arm, quick)
   local failure = reload(arm, quick)
   if failure then return failure end
   local moves = arm.method == "cold" and not quick
-  local samples = slice_size(arm, moves)
+  local samples = slice_size(arm)
   local guards, started = looks_for_damage(arm), core.now()
   local asked, reply = take(arm, samples, arm.slices == 0 and WARMUP or 1, guards,
     moves and arm.placed == true)
