@@ -95,7 +95,7 @@ function TestTune:test_a_kill_half_way_loses_nothing_and_repeats_nothing()
     local db = fresh_store()
     local command = ("'%s' tune %s %s --budget 15 --json --set n=20000"):format(BINARY, pipeline,
       TASK) .. " --device sim:profile --db " .. db
-    local before = records((shell(([[%s > %s.out & for i in {1..500}; do
+    local before = records((shell(([[%s > %s.out & for i in {1..3000}; do
       (($(wc -l < %s.out) >= 5)) && break; sleep 0.01; done; kill -9 $!; wait 2>/dev/null
       cat %s.out]]):format(command, db, db, db))))
     local after, seen, total = records((shell(command))), {}, 0
@@ -118,7 +118,7 @@ end
 function TestTune:test_ctrl_c_ends_cleanly_with_what_is_known()
   if not core.compiler_info() then lu.skip("no NVRTC on this machine") end
   local text = shell(([['%s' tune grid %s --set n=40000 --device sim:profile --db %s > %s/int.out &
-    for i in {1..500}; do grep -q "^     1" %s/int.out && break; sleep 0.01; done
+    for i in {1..3000}; do grep -q "^     1" %s/int.out && break; sleep 0.01; done
     kill -INT $!; wait $!; echo "status $?"; cat %s/int.out]]):format(BINARY, TASK, fresh_store(),
     folder, folder, folder))
   lu.assertStrContains(text, "(interrupted)")
