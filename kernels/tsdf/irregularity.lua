@@ -14,6 +14,7 @@
 -- README.md in this folder explains the workload, the arms and the causes.
 
 local argparse = require "argparse"
+local charts = require "perigee.irregularity.charts"
 local cli = require "perigee.cli"
 local common = require "perigee.cli.common"
 local core = require "perigee.core"
@@ -25,9 +26,10 @@ local suite = require "perigee.irregularity.suite"
 
 local parser = argparse("irregularity.lua", "What irregularity costs, by language.")
 parser:option("--device", "cuda:N, sim, ...; cuda:0+cuda:1: cells are shared out"):argname("D")
-parser:option("--cell", "only these cells"):argname("A,B")
-parser:option("--stage", "only these stages"):argname("A,B")
+parser:option("--cell", "only these cells"):argname("A,B"):convert(suite.named("--cell"))
+parser:option("--stage", "only these stages"):argname("A,B"):convert(suite.named("--stage"))
 parser:option("--impl", "only these arms, and those they are compared with"):argname("A,B")
+  :convert(suite.named("--impl"))
 parser:option("--passes", "times that everything is run (3)"):argname("N")
   :convert(common.count("--passes"))
 parser:option("--seed", "of the inputs"):argname("N"):convert(common.seed)
@@ -50,20 +52,74 @@ parser:flag("--resume", "go on with what the file of --json has")
 parser:option("--charts", "SVG charts, by gnuplot"):argname("FOLDER")
 local options = cli.options(parser, arg)
 local devices = lanes.devices(options.device)
-if options.causes or options.eight or options.data then
-  for _, name in ipairs { "estimate", "resume" } do
-    if options[name] then
-      pg.error("invalid", ("--%s is not for --causes, --eight and --data"):format(name),
-        "leave it out")
+
+-- The ways to run, the first that is asked for, and the options that each reads.
+local MODES = {
+  { "once", "device cell stage seed causes" },
+  { "causes", "device cell stage passes seed csv json full counts ncu once" },
+  { "eight", "device cell stage seed csv" },
+  { "data", "device cell stage impl passes seed budget csv json" },
+  { "estimate", "device cell stage impl passes budget controls published" },
+  { "count", "device cell stage impl seed budget controls published csv json resume" },
+  { "suite", "device cell stage impl passes seed budget controls published csv json resume "
+    .. "charts" },
+}
+
+local function reads(mode, name)
+  return (" %s "):format(mode[2]):find(" " .. name .. " ", 1, true) ~= nil
+end
+
+-- An option without effect is a mistake of who typed it.
+local function check_options()
+  local mode
+  for _, one in ipairs(MODES) do
+    local asked = options[one[1]] and (one[1] ~= "once" or options.causes)
+    mode = mode or (asked or one[1] == "suite") and one
+  end
+  for name in pairs(options) do
+    if name ~= mode[1] and not reads(mode, name) then
+      local plain = mode[1] == "suite" -- what it does not read is for --causes
+      pg.error("invalid", ("--%s is not for %s"):format(name, plain and "a plain run"
+        or "--" .. mode[1]), plain and "it goes with --causes" or "leave it out")
     end
   end
-  if #devices > 1 then
-    pg.error("invalid", "--causes, --eight and --data run on one device", "--device " .. devices[1])
+  return mode[1]
+end
+
+-- Whether a file has a record, or that none was made.
+local function has_record(text)
+  for line in text:gmatch "[^\n]+" do
+    local record = pg.json.decode(line)
+    if suite.is_record(record) or type(record) == "table" and record.left_out then return true end
+  end
+  return not text:find "%S"
+end
+
+-- What would else be found out after hours.
+local function check_files()
+  for _, name in ipairs { "csv", "json" } do
+    if options[name] then report.writable(options[name]) end
+  end
+  if options.charts then charts.prepare(options.charts) end
+  if options.resume and not has_record(core.read_file(options.json) or "") then
+    pg.error("invalid", ("there is no record in '%s'"):format(options.json),
+      "--resume goes on with what an earlier --json wrote; without it the file is written anew")
+  end
+end
+
+local way = check_options()
+if #devices > 1 and (options.causes or options.eight or options.data) then
+  pg.error("invalid", "--causes, --eight and --data run on one device", "--device " .. devices[1])
+end
+for _, spec in ipairs(way == "count" and devices or {}) do
+  if not spec:match "^sim:profile" then
+    pg.error("invalid", "--count counts on sim:profile, not on " .. spec, "leave --device out")
   end
 end
 if options.resume and not options.json then
   pg.error("invalid", "--resume goes with --json FILE", "it says where the records are")
 end
+check_files()
 
 local function opened(path, mode)
   local file, why = io.open(path, mode)
@@ -129,6 +185,10 @@ local function run_suite()
   for _, spec in ipairs(devices) do device.spec(spec) end
   local figures = options.published and report.published() or nil
   local plan = plan_of(figures, suite.words(options.cell) or figures and figures.cells)
+  if #plan == 0 then
+    pg.error("not_found", "no stage has such an arm in such a cell",
+      "leave out --stage, --cell or --impl")
+  end
   local how = {
     device = options.count and "sim:profile" or options.device, seed = options.seed,
     passes = options.passes or 3, budget = options.budget,
@@ -146,7 +206,7 @@ local function run_suite()
   if options.csv then
     (options.count and report.counters_csv or report.times_csv)(results, options.csv)
   end
-  if options.charts then require("perigee.irregularity.charts").draw(results, options.charts) end
+  if options.charts then charts.draw(results, options.charts) end
   if failed then core.error("environment", failed) end
   return results:failed() and 1 or 0
 end

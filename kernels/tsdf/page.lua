@@ -73,7 +73,7 @@ local function records(name, folder)
     if file:match("^" .. name .. ".*%.jsonl[%.%d]*$") then
       list = list or {}
       local number = 0
-      for line in core.read_file(folder .. "/" .. file):gmatch "([^\n]*)\n?" do
+      for line in files.read(folder .. "/" .. file):gmatch "([^\n]*)\n?" do
         number = number + 1
         local record = core.json_decode(line)
         if type(record) == "table" and record.cell then
@@ -139,9 +139,12 @@ local function bring_agreement(folder)
     end
   end
   local rows = causes.agreement_rows(variants)
-  if #rows > 0 then report.csv(DATA .. "/agreement.csv", { "stage", "what", "value" }, rows) end
+  if #rows == 0 then return false end
+  report.csv(DATA .. "/agreement.csv", { "stage", "what", "value" }, rows)
+  return true
 end
 
+-- -> whether there was anything
 local function bring(name, folder)
   if name == "agreement" then return bring_agreement(folder) end
   local path, list = ("%s/%s.csv"):format(DATA, name), WRITE[name] and records(name, folder)
@@ -151,9 +154,14 @@ local function bring(name, folder)
     core.error("invalid", ("%s: no record of '%s' has a time"):format(folder, name),
       "they are of a simulator: the page has figures of a GPU")
   end
-  if list then return WRITE[name](list, path) end
+  if list then
+    WRITE[name](list, path)
+    return true
+  end
   local given = ("%s/%s.csv"):format(folder, name)
-  if page.read_csv(given, COLUMNS[name]) then files.write(path, core.read_file(given)) end
+  if not page.read_csv(given, COLUMNS[name]) then return false end
+  files.write(path, core.read_file(given))
+  return true
 end
 
 local function read(name)
@@ -162,11 +170,20 @@ local function read(name)
 end
 
 if options.folder then
-  if not core.realpath(options.folder) then
+  if options.check then
+    core.error("invalid", "--check looks at the pages and brings nothing", "leave the folder out")
+  end
+  if not files.is_folder(options.folder) then
     core.error("not_found", ("there is no folder '%s'"):format(options.folder),
       "it has what the commands of README.md leave")
   end
-  for _, name in ipairs(FILES) do bring(name, options.folder) end
+  local any = false
+  for _, name in ipairs(FILES) do any = bring(name, options.folder) or any end
+  if not any then
+    core.error("not_found", ("nothing of a run in '%s'"):format(options.folder),
+      "looked for suite*, published*, levers*, hash* and causes*.jsonl, data, causes, counts, "
+        .. "eight and places.csv")
+  end
 end
 local data = { figures = report.published() }
 for _, name in ipairs(FILES) do data[name] = read(name) end

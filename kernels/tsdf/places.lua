@@ -16,6 +16,7 @@ local impl = require "perigee.impl"
 local judge = require "perigee.judge"
 local places = require "perigee.irregularity.places"
 local progress = require "perigee.progress"
+local report = require "perigee.irregularity.report"
 local suite = require "perigee.irregularity.suite"
 local tables = require "perigee.irregularity.tables"
 local timing = require "perigee.timing"
@@ -26,8 +27,11 @@ local SAMPLES = 20 -- of a place
 local parser = argparse("places.lua", "What the place of arrays in memory does to a time.")
 parser:option("--device", "cuda:N"):argname("D"):default "auto"
 parser:option("--stage", "only this one"):argname("NAME"):default "update"
+  :convert(suite.named("--stage"))
 parser:option("--cell", "these cells"):argname("A,B"):default "base,r-2.0,r-0.25"
+  :convert(suite.named("--cell"))
 parser:option("--impl", "these arms, the first to compare with"):argname("A,B"):default "cuda,rust"
+  :convert(suite.named("--impl"))
 parser:option("--processes", "of each arm (3)"):argname("N"):convert(common.count("--processes"))
 parser:option("--places", "in each process (12)"):argname("N"):convert(common.count("--places"))
 parser:option("--seed", "of the inputs"):argname("N"):convert(common.seed)
@@ -35,11 +39,14 @@ parser:option("--csv", "a row for each place"):argname("FILE")
 local options = cli.options(parser, arg)
 
 local task, line, rows = suite.task(options.stage), progress.new(true), {}
+local impls = task:select_impls(suite.words(options.impl))
+local cells = task:select_cells(suite.words(options.cell))
+if options.csv then report.writable(options.csv) end
 
 -- Processes that have loaded their kernel and were judged right, with buffers alike.
 local function right_arms(session, cell)
   local arms, one, p = {}, nil, task:resolve { purpose = "default", cell = cell }
-  for _, declared in ipairs(task:select_impls(suite.words(options.impl))) do
+  for _, declared in ipairs(impls) do
     for process = 1, options.processes or 3 do
       arms[#arms + 1] = { impl = impl.choose(impl.resolve(task, declared)), p = p,
         process = process }
@@ -83,7 +90,7 @@ local function measure(cell)
 end
 
 validate.prepare(task)
-for _, cell in ipairs(task:select_cells(suite.words(options.cell))) do
+for _, cell in ipairs(cells) do
   measure(cell)
   if options.csv then places.write(rows, options.csv) end
 end

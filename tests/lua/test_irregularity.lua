@@ -186,7 +186,7 @@ end
 function TestSuite.test_options_that_do_not_go_together_and_arms_that_are_not()
   for options, why in pairs {
     ["--resume"] = "--resume goes with --json FILE",
-    ["--data --resume --json x"] = "--resume is not for --causes, --eight and --data",
+    ["--data --resume --json x"] = "--resume is not for --data",
     ["--causes --device sim+sim"] = "--causes, --eight and --data run on one device",
     ["--impl cuda-lat"] = "no stage has an arm 'cuda-lat'",
     ["--data --stage allocate --impl cuda-warp"] = "no stage has an arm 'cuda-warp'",
@@ -195,6 +195,65 @@ function TestSuite.test_options_that_do_not_go_together_and_arms_that_are_not()
     lu.assertEquals({ status, text }, { 2, text })
     lu.assertStrContains(text, why)
   end
+end
+
+-- An option that a mode does not read would be silently without effect.
+function TestSuite.test_an_option_without_effect_is_refused()
+  local values = { csv = "x", json = "x", charts = "x", counts = "x", impl = "cuda", passes = "1",
+    budget = "1", seed = "1" }
+  for mode, names in pairs {
+    [""] = "ncu full once counts",
+    ["--count"] = "ncu full once counts charts passes",
+    ["--estimate"] = "ncu full once counts charts seed csv json resume count",
+    ["--causes"] = "controls published count charts impl budget estimate resume eight data",
+    ["--causes --once"] = "controls published count charts impl budget estimate resume eight data "
+      .. "passes csv json full counts ncu",
+    ["--eight"] = "controls published count charts impl budget estimate resume data passes json "
+      .. "full counts ncu once",
+    ["--data"] = "controls published count charts estimate resume full counts ncu once",
+  } do
+    for name in names:gmatch "%S+" do
+      local text, status = suite(("%s --%s %s"):format(mode, name, values[name] or ""))
+      lu.assertEquals({ status, text }, { 2, text })
+      lu.assertStrMatches(text, ("perigee: %%-%%-%s is not for .*\n  [^\n]+\n"):format(name))
+    end
+  end
+end
+
+-- What nobody can be, and what would be found out after hours: said before anything is run.
+function TestSuite.test_what_cannot_be_read_or_written_is_said_before_the_run()
+  local nonsense = folder .. "/nonsense"
+  core.write_file(nonsense, "nonsense\n7\n[]\n")
+  local run = "--device sim --cell pts-20k --stage allocate --impl cuda"
+  for options, why in pairs {
+    [run .. " --csv " .. folder] = "cannot write",
+    [run .. " --csv " .. folder .. "/no/x"] = "cannot write",
+    [run .. " --json " .. folder] = "cannot write",
+    [run .. " --resume --json " .. nonsense] = "there is no record in",
+    [run .. " --charts " .. nonsense] = "cannot make",
+    ["--eight --device sim --csv " .. folder] = "cannot write",
+    ["--data --device sim --json " .. folder] = "cannot write",
+    ["--causes --device sim --csv " .. folder] = "cannot write",
+    ["--causes --device sim --counts " .. nonsense] = "no counters of base",
+    ["--eight --device sim --stage fuse"] = "no stage 'fuse' of eight volumes",
+    ["--stage dense_update --cell scan-bunny-warm"] = "no stage has such an arm in such a cell",
+    ["--count --device sim"] = "--count counts on sim:profile, not on sim",
+  } do
+    local text, status = suite(options)
+    lu.assertEquals({ status, text }, { 2, text })
+    lu.assertStrMatches(text, "perigee: " .. why:gsub("%p", "%%%0") .. ".*") -- nothing before
+  end
+  lu.assertEquals(core.read_file(nonsense), "nonsense\n7\n[]\n")
+end
+
+-- What cannot be written is seen by opening it; a file that is there keeps what it has.
+function TestSuite.test_looking_whether_a_file_can_be_written_leaves_it()
+  local report, path = require "perigee.irregularity.report", folder .. "/kept"
+  report.writable(path)
+  lu.assertNil(core.file_info(path))
+  core.write_file(path, "old")
+  report.writable(path)
+  lu.assertEquals(core.read_file(path), "old")
 end
 
 -- Records of a GPU that is not here: what tables and charts make of them.
@@ -431,7 +490,7 @@ end
 
 function TestCauses.test_the_command()
   local csv, json = folder .. "/causes.csv", folder .. "/causes.jsonl"
-  local text, status = suite("--causes --device sim --cell base --impl cuda --ncu --json " .. json
+  local text, status = suite("--causes --device sim --cell base --ncu --json " .. json
     .. " --csv " .. csv)
   lu.assertEquals({ status, text }, { 0, text })
   lu.assertStrMatches(text, ".*\nallocate, base.*\n  waiting .*\nupdate, base.*collisions.*")
@@ -439,7 +498,7 @@ function TestCauses.test_the_command()
   lu.assertEquals(core.read_file(csv), "stage,cell,cause,us,share\n") -- no clock here
   local _, variants = core.read_file(json):gsub('"variant_of"', "")
   lu.assertEquals(variants, #ablations.variants "allocate" + #ablations.variants "update")
-  text, status = suite("--causes --device sim --cell base --impl cuda --once")
+  text, status = suite("--causes --device sim --cell base --once")
   lu.assertEquals({ status, text }, { 0, "" }) -- for a profiler
   text, status = suite("--causes --device sim --cell base --counts " .. folder .. "/none")
   lu.assertEquals(status, 2)

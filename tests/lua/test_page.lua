@@ -94,13 +94,43 @@ function TestPage.test_ratios_beside_the_goals()
   local text = page.fill("<!-- data: goals -->\n<!-- end -->", data)
   lu.assertStrContains(text, "| allocate | `triton-late` | `cuda-late` | 3 | 1.15 | 1.10 .. 1.18 | "
     .. "1.15 | r-1.0 1.18 |")
-  lu.assertNotStrContains(text, "passes")
-  data.suite.rows[1].ratio_low, data.suite.rows[1].ratio_high = 1.067, 1.122
+  lu.assertStrContains(text, "Of 1 arms with a goal, 0 meet it in every cell; not `triton-late` of "
+    .. "allocate.")
   data.suite.rows[3].ratio_low, data.suite.rows[3].ratio_high = 1.14, 1.18
   text = page.fill("<!-- data: goals -->\n<!-- end -->", data)
   lu.assertStrContains(text, "| r-1.0 1.18 (1.14 .. 1.18) |")
-  lu.assertStrContains(text, "Ratios of the passes lie 4.2% apart in the median of 2, 5% at most "
-    .. "(allocate, `triton-late`, base).")
+  data.suite.rows[3].ratio = 1.15
+  text = page.fill("<!-- data: goals -->\n<!-- end -->", data)
+  lu.assertStrContains(text, "All 1 arms with a goal meet it in every cell.")
+end
+
+-- The ratios of three passes: least to most, of their median.
+function TestPage.test_how_far_passes_lie_apart()
+  local rows = {}
+  for i = 1, 10 do
+    rows[i] = row("update", "cell-" .. i, "rust", 20, { ratio = 1, ratio_low = 1 - 0.01 * i,
+      ratio_high = 1 })
+  end
+  rows[11] = row("allocate_regular", "base", "rust", 20, { ratio = 1, ratio_low = 0.5,
+    ratio_high = 1 })
+  lu.assertStrContains(page.fill("<!-- data: passes -->\n<!-- end -->",
+    { suite = suite_of(table.unpack(rows)) }), [[
+| stage | ratios | median | nine of ten within | at most |
+|---|---|---|---|---|
+| update | 10 | 5.0% | 9.0% | 10.0% (`rust`, cell-10) |
+
+<!-- end -->]])
+end
+
+-- Goals of the best fuse: 3 near the camera, 2 elsewhere.
+function TestPage.test_goals_of_the_best_fuse()
+  local function best(us)
+    return (page.fill("<!-- data: best -->\n<!-- end -->", { suite = suite_of(
+      row("fuse", "base", "cuda", 300), row("fuse", "base", "cuda-own", us),
+      row("fuse", "r-2.0", "cuda", 200), row("fuse", "r-2.0", "cuda-own", us)) }))
+  end
+  lu.assertStrContains(best(100), "Every goal is met.")
+  lu.assertStrContains(best(100.1), "Missed: base, r-2.0.")
 end
 
 -- Of the simulator's few points, arms that share rays out where points are few say nothing.
@@ -123,7 +153,25 @@ function TestPage.test_figures_beside_published_ones()
     row("allocate", "base", "cuda-no-wait", 19), row("allocate", "base", "cuda-ray", 10)) }
   local text = page.fill("<!-- data: published_allocate -->\n<!-- end -->", data)
   lu.assertStrContains(text, "| base | 20.0 | 25.0 | 19.0 | 10.0 |  |  | 0.95 | 0.50 |")
+  lu.assertStrContains(text, "The goal for plain / A3 is 1.05: met in 1 of 1 cells.")
   lu.assertNotStrContains(text, "r-2.0")
+  data.published.rows[2].median_us = 21.2
+  text = page.fill("<!-- data: published_allocate -->\n<!-- end -->", data)
+  lu.assertStrContains(text, "met in 0 of 1 cells; not in base 1.06.")
+end
+
+-- Few points count for the table, and not for the sentence.
+function TestPage.test_eight_volumes_against_one_after_the_other()
+  local function both(one, two, few)
+    return suite_of(row("allocate", "base", "cuda", one), row("allocate", "r-2.0", "cuda", two),
+      row("allocate", "pts-20k", "cuda", few))
+  end
+  local figures = { cells = { "base", "r-2.0" }, ["base cuda allocate"] = 20,
+    ["r-2.0 cuda allocate"] = 40 }
+  local text = page.fill("<!-- data: eight -->\n<!-- end -->", { figures = figures,
+    eight = both(10, 30, 1), published = both(20, 40, 10) })
+  lu.assertStrContains(text, "| base | 10.0 (0.50) |  |  |")
+  lu.assertStrContains(text, "0.50 to 0.75 (`cuda` of allocate).")
 end
 
 -- The sentences: nothing is said of which there is no figure.
@@ -196,6 +244,21 @@ function TestPage.test_only_times_of_a_gpu_go_to_the_page()
     lu.assertEquals(status, 2)
     lu.assertStrContains(text, "no record of 'suite' has a time")
     lu.assertNil(read "tsdf/h200/suite.csv")
+  end)
+end
+
+-- What has nothing of a run is no folder of a run, and what is a file is none.
+function TestPage.test_a_folder_without_records()
+  brought({}, function(text, status)
+    lu.assertEquals(status, 2)
+    lu.assertStrContains(text, "nothing of a run in")
+    lu.assertStrContains(text, "looked for suite*, published*, ")
+  end)
+  files.in_temporary(function(folder)
+    core.mkdir_all(folder .. "/suite.jsonl")
+    local text, status = run(folder)
+    lu.assertEquals(status, 2)
+    lu.assertStrMatches(text, "perigee: cannot read .*/suite.jsonl.*")
   end)
 end
 

@@ -11,7 +11,7 @@ suite() { # OPTIONS...: its output and status
 out=$(suite --impl rust --passes 2 --budget 8 --csv "$folder/ratios.csv")
 check "ratios over passes" "$out$(cat "$folder/ratios.csv")" \
   "*rust *s *.* (*.* .. *.*)  of cuda*status 0*allocate,pts-20k,rust,passed,*,cuda,*.*,*.*,*.*"
-out=$(suite --causes --full --passes 1 --impl cuda --budget 2)
+out=$(suite --causes --full --passes 1)
 check "causes are timed and counted" "$out" "*us * share * by count *waiting *%*launch *times explained by counts*"
 out=$(on_shim "$build/perigee" kernels/tsdf/places.lua --device cuda:0 --cell pts-20k --processes 1 --places 2 --csv "$folder/places.csv")
 check "the same kernel in several places" "$out$(cat "$folder/places.csv")" \

@@ -154,6 +154,15 @@ set grid; set key outside; set xlabel 'load'; set ylabel 'us'; set ytics nomirro
 ]]):format(stage, axis, text, #arms + 1, axis ~= "" and crosses:format(#arms + 1) or ""))
 end
 
+--- Make the folder, and see that there is a gnuplot: before a run and not after.
+-- @raise "io", "environment"
+function charts.prepare(folder)
+  files.make_folder(folder)
+  if not os.execute "command -v gnuplot >/dev/null" then
+    core.error("environment", "no gnuplot", "apt install gnuplot-nox")
+  end
+end
+
 --- Draw everything that there is data for.
 -- @param results of suite.results
 -- @tparam string folder which is made

@@ -118,11 +118,15 @@ end
 --- Do what the options of kernels/tsdf/irregularity.lua say.
 -- @treturn integer exit status
 function eight.run(options)
-  local dev <close> = device.open(device.spec(options.device or "auto"))
   local figures, stages, rows = report.published(), {}, {}
-  for _, stage in ipairs(suite.stages(suite.words(options.stage) or { "allocate", "update" })) do
+  for _, stage in ipairs(suite.words(options.stage) or { "allocate", "update" }) do
+    if not ablations.CHAIN[stage] then
+      core.error("not_found", ("no stage '%s' of eight volumes"):format(stage),
+        "stages: allocate, update")
+    end
     stages[stage] = true
   end
+  local dev <close> = device.open(device.spec(options.device or "auto"))
   local gpu = dev:info().gpu_clock
   local how = { gpu = gpu, purpose = gpu and "default" or "sim", stages = stages,
     seed = options.seed or seeds.fresh(), found = {} }

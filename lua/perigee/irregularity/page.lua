@@ -129,8 +129,9 @@ local function beside_published(data)
   return middle and ("%.2f to %.2f"):format(low, high)
 end
 
-local RUST = { { "allocate", "rust" }, { "allocate", "rust-ray" }, { "allocate", "rust-late" },
-  { "update", "rust" }, { "update", "rust-ray" }, { "update", "rust-warp" } }
+local RUST = { { "allocate", "rust" }, { "allocate", "rust-ray" }, { "allocate", "rust-split" },
+  { "allocate", "rust-late" }, { "update", "rust" }, { "update", "rust-ray" },
+  { "update", "rust-warp" }, { "update", "rust-split" } }
 
 --- What sentences are made of: everything that they may name.
 function page.figures(data)
@@ -188,8 +189,8 @@ local SHORT = {
   blocks.]],
   [[- `update` is called regular, and irregularity is dearest there: of $update us **$collide are
   collisions**, lanes of a warp that add to the same voxel, and $scattered that the additions are
-  scattered. Finding the block costs nothing. On a volume larger than the L2 cache (`r-2.0`) it is
-  scattered additions: $large of the time.]],
+  scattered. Finding the block costs nothing there. On a volume larger than the L2 cache (`r-2.0`)
+  it is scattered additions: $large of the time.]],
   [[- **The language's share is small** ([figures](#which-share-is-the-languages)). With the same
   levers, in the cells of 320,000 points and more, Rust takes $rust times as long as CUDA C++;
   Triton $late times in `allocate`, where it cannot branch by lane (`triton-late`; without PTX of

@@ -13,14 +13,23 @@ local report = {}
 -- Arms as the published table names them.
 local PUBLISHED = { cuda = "cuda", rust = "rust", ["triton-published"] = "triton" }
 
-local function opened(path)
-  local file, why = io.open(path, "w")
+local function opened(path, mode)
+  local file, why = io.open(path, mode or "w")
   return file or core.error("io", ("cannot write '%s': %s"):format(path, why))
 end
 
 -- As many digits as a time has.
 local function digits(value)
   return value and ("%.5g"):format(value) or ""
+end
+
+--- Whether a file can be written, before hours of a run and not after. What it holds stays.
+-- @raise "io"
+function report.writable(path)
+  local info = path ~= "" and core.file_info(path)
+  if info and info.type ~= "file" and info.type ~= "dir" then return end -- a pipe would end
+  opened(path, "a"):close()
+  if not info then os.remove(path) end
 end
 
 --- Write a table as CSV. @tparam table head names of columns @tparam table rows lists of values

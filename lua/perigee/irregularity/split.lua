@@ -131,18 +131,26 @@ function split.prepared(options)
   return how
 end
 
--- Counters that an earlier run wrote into its file of --json.
-local function read_counts(found, how)
+-- Counters of our cells that an earlier run wrote into its file of --json.
+local function read_counts(how)
   local text = core.read_file(how.counts)
     or core.error("io", ("cannot read '%s'"):format(how.counts))
-  local wanted = {}
+  local wanted, list = {}, {}
   for _, cell in ipairs(how.cells) do wanted[cell] = true end
   for line in text:gmatch "[^\n]+" do
     local one = core.json_decode(line)
-    if one and one.variant_of and one.counters and wanted[one.cell] then
-      local variant = found_of(found, one.cell, one.variant_of, one.key, one.samples)
-      variant.counters = one.counters
+    if type(one) == "table" and one.variant_of and one.counters and wanted[one.cell] then
+      list[#list + 1] = one
     end
+  end
+  if #list > 0 then return list end
+  core.error("invalid", ("no counters of %s in '%s'"):format(table.concat(how.cells, ", "),
+    how.counts), "--causes --full --device sim --json FILE writes them")
+end
+
+local function keep_counts(found, list)
+  for _, one in ipairs(list) do
+    found_of(found, one.cell, one.variant_of, one.key, one.samples).counters = one.counters
   end
 end
 
@@ -161,7 +169,7 @@ local function find_all(how, dev, line)
     look("timing", function(cell) time_cell(found, cell, how, dev) end)
     if how.json then write_found(found, how.json) end
   end
-  if how.counts then read_counts(found, how) end
+  keep_counts(found, how.known)
   if how.ncu and how.gpu then
     look("under ncu", function(cell) why = profile_cell(found, cell, how) or why end)
     if how.json then write_found(found, how.json) end
@@ -180,6 +188,10 @@ function split.run(options)
   local how = split.prepared(options)
   local dev = not how.spec:match "^sim" and device.open(how.spec) or nil
   how.gpu, how.device = dev ~= nil, how.spec
+  how.known = how.counts and read_counts(how) or {}
+  if how.counts and (how.full or not how.gpu) then
+    core.error("invalid", "counters are counted here, not read from --counts", "leave it out")
+  end
   if dev then how.module = ablations.module(dev) end
   if how.once then
     dev = dev or device.open(how.spec)

@@ -35,6 +35,16 @@ function suite.words(text)
   return text and list or nil
 end
 
+--- A converter for argparse: names between commas. What names nothing must not run everything, or
+-- nothing.
+-- @tparam string option as it is typed
+function suite.named(option)
+  return function(text)
+    if text:find "[^,%s]" then return text end
+    return nil, ("option '%s': expected names, got '%s'"):format(option, text)
+  end
+end
+
 local has = suggest.has
 
 --- The CUDA C++ arm with the same levers; nil for CUDA C++ itself and where there is none.

@@ -146,26 +146,47 @@ local function above(data, stage, arm, goal)
   return #list > 0 and table.concat(list, ", ") or "none"
 end
 
--- How far the ratios of the passes lie apart.
-local function of_passes(data)
-  local list, worst = {}, nil
+-- How far the ratios of the passes of a stage lie apart, the nearest first.
+local function of_passes(data, stage)
+  local list = {}
   for _, row in ipairs(data.rows) do
-    if row.ratio and row.ratio_low and row.ratio_high then
-      list[#list + 1] = (row.ratio_high - row.ratio_low) / row.ratio
-      if not worst or list[#list] > worst.apart then worst = { apart = list[#list], row = row } end
+    if row.stage == stage and row.ratio and row.ratio_low and row.ratio_high then
+      list[#list + 1] = { (row.ratio_high - row.ratio_low) / row.ratio, row }
     end
   end
-  if not worst then return nil end
-  local said = "Ratios of the passes lie %.1f%% apart in the median of %d, %.0f%% at most "
-    .. "(%s, `%s`, %s)."
-  local row = worst.row
-  return said:format(100 * suite.spread(list), #list, 100 * worst.apart, row.stage, row.arm,
-    row.cell)
+  table.sort(list, function(a, b) return a[1] < b[1] end)
+  return list
+end
+
+--- How far the ratios of the passes lie apart, over all cells.
+function sections.passes(data)
+  if not data.suite then return nil end
+  local rows = { { "stage", "ratios", "median", "nine of ten within", "at most" } }
+  for _, stage in ipairs { "allocate", "update", "fuse" } do
+    local list = of_passes(data.suite, stage)
+    local function at(share) return ("%.1f%%"):format(100 * list[math.ceil(share * #list)][1]) end
+    if #list > 0 then
+      local worst = list[#list][2]
+      rows[#rows + 1] = { stage, ("%d"):format(#list), at(0.5), at(0.9),
+        ("%s (`%s`, %s)"):format(at(1), worst.arm, worst.cell) }
+    end
+  end
+  return #rows > 1 and tables.markdown(rows) or nil
+end
+
+-- "All 12 arms with a goal meet it in every cell", or which do not.
+local function of_goals(count, missed)
+  if count == 0 then return "" end
+  local said = #missed == 0 and "All %d arms with a goal meet it in every cell.\n"
+    or "Of %d arms with a goal, %d meet it in every cell; not %s.\n"
+  return "\n\n" .. (said:format(count, count - #missed, table.concat(missed, ", "))
+    .. "(Ratio and goal are compared as they stand here, with two digits.)")
 end
 
 --- Each arm against CUDA C++ with the same levers over all large cells, beside the goal.
 function sections.goals(data)
   if not data.suite then return nil end
+  local count, missed = 0, {}
   local rows = { { "stage", "arm", "against", "cells", "median", "least .. most", "goal",
     "cells above it" } }
   for _, stage in ipairs { "allocate", "update", "fuse" } do
@@ -173,16 +194,17 @@ function sections.goals(data)
       local of = tables.ratios_of(data.suite, stage, arm)
       local goal = stage ~= "fuse" and not arm:match "published" and GOALS[arm:match "^%a+"]
       if of.middle then
+        local over = goal and above(data.suite, stage, arm, goal)
+        if goal then count = count + 1 end
+        if over and over ~= "none" then missed[#missed + 1] = ("`%s` of %s"):format(arm, stage) end
         rows[#rows + 1] = { stage, "`" .. arm .. "`", "`" .. of.against .. "`",
           ("%d"):format(of.cells), ("%.2f"):format(of.middle),
           ("%.2f .. %.2f"):format(of.low, of.high), goal and ("%.2f"):format(goal) or "",
-          goal and above(data.suite, stage, arm, goal) or of.lost > 0
-            and ("loses blocks in %d"):format(of.lost) or "" }
+          over or of.lost > 0 and ("loses blocks in %d"):format(of.lost) or "" }
       end
     end
   end
-  local spread = of_passes(data.suite)
-  return #rows > 1 and tables.markdown(rows) .. (spread and "\n\n" .. spread or "") or nil
+  return #rows > 1 and tables.markdown(rows) .. of_goals(count, missed) or nil
 end
 
 --- Plain CUDA C++ against its regular control.
@@ -218,6 +240,7 @@ end
 --- Sums in a layout of their own against plain CUDA C++.
 function sections.best(data)
   if not data.suite then return nil end
+  local missed = {}
   local rows = { { "cell", "`cuda`", "`cuda-own`", "`cuda-own-warp`", "`cuda-own-run`",
     "`cuda` / best", "goal" } }
   for _, cell in ipairs(cells_with(data.suite, "fuse", "cuda-own", FUSED)) do
@@ -227,10 +250,31 @@ function sections.best(data)
     for i, arm in ipairs(tables.OWN) do row[2 + i] = figure(data.suite.find("fuse", cell, arm)) end
     row[6] = best and plain.median_us
       and ("%.2f (`%s`)"):format(plain.median_us / best.median_us, best.arm) or ""
-    row[7] = (cell == "base" or cell == "pts-1280k") and "3" or "2"
+    local goal = (cell == "base" or cell == "pts-1280k") and 3 or 2
+    row[7] = ("%d"):format(goal)
+    if best and plain.median_us and plain.median_us / best.median_us < goal then
+      missed[#missed + 1] = cell
+    end
     rows[#rows + 1] = row
   end
-  return #rows > 1 and tables.markdown(rows) or nil
+  if #rows == 1 then return nil end
+  return tables.markdown(rows) .. "\n\n" .. (#missed == 0 and "Every goal is met."
+    or "Missed: " .. table.concat(missed, ", ") .. ".")
+end
+
+local PUBLISHED_GOAL = 1.05
+
+-- Plain CUDA C++ and the published goal: where it is met, and where not. Ratios by cell.
+local function of_published_goal(list)
+  local missed = {}
+  for _, one in ipairs(list) do
+    if one.ratio > PUBLISHED_GOAL + 0.005 then
+      missed[#missed + 1] = ("%s %.2f"):format(one.cell, one.ratio)
+    end
+  end
+  if #list == 0 then return "" end
+  return ("\n\nThe goal for plain / A3 is %.2f: met in %d of %d cells%s."):format(PUBLISHED_GOAL,
+    #list - #missed, #list, #missed > 0 and "; not in " .. table.concat(missed, ", ") or "")
 end
 
 -- One stage of the published cells.
@@ -239,7 +283,7 @@ local function published_of(data, stage, arms, plain)
   local heads = { "cell", "A3-cuda" }
   for _, arm in ipairs(arms) do heads[#heads + 1] = "`" .. arm .. "`" end
   heads[#heads + 1], heads[#heads + 2] = "plain / A3", "best / A3"
-  local rows = { heads }
+  local rows, ratios = { heads }, {}
   for _, cell in ipairs(cells_with(data.published, stage, "cuda", figures.cells)) do
     local theirs = figures[("%s cuda %s"):format(cell, stage)]
     local row = { cell, tables.us(theirs) }
@@ -249,11 +293,14 @@ local function published_of(data, stage, arms, plain)
     end
     local our = data.published.find(stage, cell, plain)
     row[#row + 1] = quotient(our and our.median_us, theirs)
+    if our and our.median_us and theirs then
+      ratios[#ratios + 1] = { cell = cell, ratio = our.median_us / theirs }
+    end
     local best = tables.best_of(data.published, stage, cell, arms)
     row[#row + 1] = quotient(best and best.median_us, theirs)
     rows[#rows + 1] = row
   end
-  return #rows > 1 and tables.markdown(rows) or nil
+  return #rows > 1 and tables.markdown(rows) .. of_published_goal(ratios) or nil
 end
 
 -- The published Triton program here and there.
@@ -283,6 +330,29 @@ function sections.published_update(data)
     { "cuda", "cuda-ray", "cuda-warp", "cuda-split", "rust" }, "cuda")
 end
 
+-- Eight volumes at once against one after the other, over all cells and over those of many points.
+local function of_one_by_one(data)
+  local parts = {}
+  for _, one in ipairs { { "allocate", "cuda" }, { "allocate", "cuda-no-wait" },
+    { "update", "cuda" } } do
+    local large = {}
+    for _, row in ipairs(data.eight.rows) do
+      local apart = data.published and data.published.find(row.stage, row.cell, row.arm)
+      if row.stage == one[1] and row.arm == one[2] and tables.is_large(row.cell) and apart
+        and apart.median_us then
+        large[#large + 1] = row.median_us / apart.median_us
+      end
+    end
+    local middle, least, most = suite.spread(large)
+    if middle then
+      parts[#parts + 1] = ("%.2f to %.2f (`%s` of %s)"):format(least, most, one[2], one[1])
+    end
+  end
+  if #parts == 0 then return "" end
+  return "\n\nAgainst one after the other, in the cells of 320,000 points and more, times as "
+    .. "long:\n" .. table.concat(parts, ", ") .. "."
+end
+
 --- Eight volumes in one launch.
 function sections.eight(data)
   if not data.eight then return nil end
@@ -298,7 +368,7 @@ function sections.eight(data)
     end
     rows[#rows + 1] = row
   end
-  return tables.markdown(rows)
+  return tables.markdown(rows) .. of_one_by_one(data)
 end
 
 -- Titles of causes, in the order of both chains.
