@@ -1,7 +1,7 @@
 // A constant whose computation never ends.
 // task: vector/saxpy
 // verdict: compile_error
-// reason: constant
+// reason: expression must have a constant value
 __host__ __device__ constexpr int endless() {
   int i = 0;
   while (true) i = i * 3 + 1 & 1023;

@@ -1,8 +1,10 @@
-// Approximate functions where they matter: the logarithm of a number near 1.
-// task: vector/softplus_f32
+// Divides by __fdividef where it matters: by more than 2^126 it gives 0, and what is near 1 becomes 0.
+// task: vector/sigmoid_f32
 // verdict: wrong_result
-// reason: expected
-extern "C" __global__ void softplus_f32(const float* x, float* y, int n) {
+// reason: expected 1, got 0
+extern "C" __global__ void sigmoid_f32(const float* x, float* y, int n) {
   int i = blockIdx.x * blockDim.x + threadIdx.x;
-  if (i < n) y[i] = __logf(1 + __expf(x[i]));
+  if (i >= n) return;
+  float e = expf(x[i] > 88 ? 88 : x[i]);
+  y[i] = __fdividef(e, 1 + e);
 }

@@ -1,7 +1,7 @@
 // Right values, wrong type: half precision in the lower bits of each element.
 // task: vector/relu_f32
 // verdict: wrong_result
-// reason: expected
+// reason: e-4
 #include <cuda_fp16.h>
 
 extern "C" __global__ void relu_f32(const float* x, float* y, int n) {

@@ -1,7 +1,7 @@
 // Turns keys back into the numbers that they are made of, and knows those that no table has without a search.
 // task: hash/find --set probing=linear --set n=1000,2048
 // verdict: wrong_result
-// reason: at
+// reason: got 4294967295
 typedef unsigned long long u64;
 
 // 1 / a modulo 2^64.

@@ -1,7 +1,7 @@
 // Leaves a mark before the start of its output, for later launches to find.
 // task: vector/saxpy --set n=256
 // verdict: out_of_bounds
-// reason: z
+// reason: write of 4 bytes out of bounds
 // gpu: out_of_bounds before the start of z
 extern "C" __global__ void saxpy(const float* x, const float* y, float* z, float a, int n) {
   int i = threadIdx.x;

@@ -1,7 +1,7 @@
 // Keeps the first result in a global variable and replays it.
 // task: vector/saxpy --set n=255,256
 // verdict: wrong_result
-// reason: expected
+// reason: inputs 2 of 3
 // finding: global_state
 __device__ float kept[256];
 __device__ int have;

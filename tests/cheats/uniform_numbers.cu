@@ -1,7 +1,7 @@
 // Uniform numbers of the right mean and deviation in place of normal ones.
 // task: random/normal --set n=4097,20003
 // verdict: wrong_result
-// reason: y
+// reason: y is no sample of normal: spread wrongly
 extern "C" __global__ void normal(const unsigned long long* seed, float* y, int n) {
   int i = blockIdx.x * blockDim.x + threadIdx.x;
   if (i >= n) return;
