@@ -83,11 +83,18 @@ end
 text = output(("run vector/saxpy --impl float4 --json --device %s%s"):format(device,
   is_real and " --set n=2^26" or " --set n=10000 --budget 0.1"))
 local efficiency = (pg.json.decode(text) or {}).efficiency or {}
-check("run says the share of the limit", efficiency.limit == "memory bandwidth"
-  and math.abs(efficiency.of_limit - efficiency.bandwidth
-  / math.max(found.copy, found.read)) < 1e-9, efficiency.of_limit or text)
+-- The limit that it is nearer to: a busy computer slows one measurement of the simulator and not
+-- the other.
+local shares = efficiency.of_limit and {
+  ["memory bandwidth"] = efficiency.bandwidth / math.max(found.copy, found.read),
+  ["f32 arithmetic"] = efficiency.compute / found.f32,
+}
+local nearest = shares and math.max(shares["memory bandwidth"], shares["f32 arithmetic"])
+check("run says the share of the limit", shares and shares[efficiency.limit] == nearest
+  and math.abs(efficiency.of_limit - nearest) < 1e-9, efficiency.of_limit or text)
 if is_real then
-  check("which saxpy comes near to", efficiency.of_limit > 0.85 and efficiency.of_limit < 1.05)
+  check("which saxpy comes near to", efficiency.limit == "memory bandwidth"
+    and efficiency.of_limit > 0.85 and efficiency.of_limit < 1.05)
 end
 
 os.execute(("rm -rf '%s'"):format(folder))
