@@ -61,10 +61,19 @@ static int run(lua_State *L) {
   return 1;
 }
 
+/* Why output was lost some time ago: what failed then fails again, or only part is lost. */
+static const char *reason_of_loss(void) {
+  clearerr(stdout);
+  bool fails = fputc('\n', stdout) == EOF || fflush(stdout) == EOF;
+  return fails ? strerror(errno) : "part of it is lost";
+}
+
 /* Output that was lost is a failure: a full disk, a closed descriptor. */
 static int finish(int status) {
-  if (fflush(stdout) == 0 && !ferror(stdout)) return status;
-  fprintf(stderr, "perigee: cannot write the output: %s\n", strerror(errno));
+  bool lost = ferror(stdout) != 0;
+  if (fflush(stdout) == 0 && !lost) return status;
+  const char *reason = lost ? reason_of_loss() : strerror(errno);
+  fprintf(stderr, "perigee: cannot write the output: %s\n", reason);
   return status ? status : EXIT_USAGE;
 }
 

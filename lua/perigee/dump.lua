@@ -70,7 +70,7 @@ function dump.write(folder, what)
   local case, failure = what.case, what.failure
   local path = new_folder(folder, case, what.impl)
   local list = save_arrays(path, case, what.arrays)
-  core.write_file(files.join(path, "case.json"), core.json_encode({
+  files.write(files.join(path, "case.json"), core.json_encode({
     task = case.task.name, params = case.p, case_seed = case.seed, seed = what.seed,
     device = what.device, impl = what.impl.name, source = what.impl.shown,
     verdict = failure.verdict, reason = failure.reason, arrays = list,

@@ -109,6 +109,7 @@ function explain.failure(rec, indent, all)
   local cases = cases_line(rec.failed_cases)
   if cases then lines[#lines + 1] = indent .. cases end
   if rec.dumped then lines[#lines + 1] = indent .. "files: " .. rec.dumped end
+  if rec.not_dumped then lines[#lines + 1] = indent .. "files: " .. rec.not_dumped end
   if hint then add(lines, hint, indent, all) end
   return lines
 end

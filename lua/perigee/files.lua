@@ -82,7 +82,7 @@ function files.find(path, folders, where)
       tried[folder] = true
       tried[#tried + 1] = folder == "" and files.dirname(path) or folder
       local near = suggest.nearest(files.basename(path), neighbours(full))
-      if near and not hint then
+      if near and near ~= files.basename(path) and not hint then -- a link to nothing is its own
         hint = ("did you mean '%s'?"):format(files.join(files.dirname(path), near))
       end
     end

@@ -295,8 +295,11 @@ function Session:dump_case(arm, failure, arrays)
   if not self.dump or not verdict.is_of_case(failure) then return end
   if (arm.dumps or 0) >= DUMPS_MOST then return end
   arm.dumps = (arm.dumps or 0) + 1
-  failure.dumped = dump.write(self.dump, { case = arm.case, impl = arm.impl, failure = failure,
-    arrays = arrays, device = self.spec, seed = self.seed })
+  local ok, path = errors.catch("invalid", dump.write, self.dump, { case = arm.case,
+    impl = arm.impl, failure = failure, arrays = arrays, device = self.spec, seed = self.seed })
+  if ok then failure.dumped = path
+  elseif path.code == "io" then failure.not_dumped = path.message -- the verdict is not lost
+  else errors.again(path) end
 end
 
 -- Run one case and judge it. Returns a failure or nil. `small`: the schedule repeats; "twice": and

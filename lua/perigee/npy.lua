@@ -343,10 +343,13 @@ end
 function npy.save(path, array)
   if not core.is_array(array) then
     core.error("invalid", ("npy.save: expected an array, got %s"):format(type(array))) end
-  local file <close> = io.open(path, "wb")
-  local ok = file and file:write(npy.header(array)) and file:write(array:tostring())
-    and file:flush()
-  if not ok then core.error("io", "cannot write " .. path, nil, path) end
+  local file <close>, why = io.open(path, "wb")
+  local ok = file
+  if ok then ok, why = file:write(npy.header(array), array:tostring()) end
+  if ok then ok, why = file:flush() end
+  if not ok then
+    core.error("io", ("cannot write '%s': %s"):format(path, (why:gsub("^.*: ", ""))))
+  end
 end
 
 return npy

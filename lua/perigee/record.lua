@@ -141,6 +141,7 @@ local function add_failure(rec, arm)
   rec.verdict, rec.reason, rec.hint = failure.verdict, failure.reason, failure.hint
   rec.findings, rec.failed_at = findings_of(arm, failure.findings), arm.failed_at
   rec.failed_cases, rec.dumped = arm.failed_cases, failure.dumped
+  rec.not_dumped = failure.not_dumped
   rec.compile_log = rec.compile_log or failure.log or ""
 end
 

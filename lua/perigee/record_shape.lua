@@ -31,6 +31,7 @@ local KERNEL = object({ name = TEXT, registers = INTEGER, local_bytes = INTEGER,
 local RECORD = object {
   task = TEXT, task_file = TEXT, cell = TEXT, impl = TEXT, lang = TEXT, kind = TEXT, tool = TEXT,
   verdict = TEXT, reason = TEXT, hint = TEXT, failed_at = TEXT, compile_log = TEXT, dumped = TEXT,
+  not_dumped = TEXT,
   device = TEXT, gpu = TEXT, at = TEXT, seed = INTEGER, input_seed = INTEGER, cases = INTEGER,
   source = TEXT, source_sha = TEXT, ptx_sha = TEXT, committed_ptx = TEXT,
   compile_ms = NUMBER, sim_wall_us = NUMBER, export_us = NUMBER,

@@ -72,6 +72,28 @@ function TestDump:test_a_folder_that_cannot_be_made_is_an_error_before_anything_
   lu.assertEquals({ e.code, e.where }, { "io", "/proc/nowhere" })
 end
 
+-- A disk that fills up, a folder that goes: what was judged is judged.
+function TestDump:test_files_that_cannot_be_written_leave_the_verdict()
+  local path = folder()
+  local function refuses(_, io)
+    os.execute("rm -rf " .. path .. " && touch " .. path)
+    return { y = 2 * io.x }
+  end
+  local rec = check(ODD, { dump = path }, { reference = refuses })
+  lu.assertEquals({ rec.verdict, rec.dumped }, { "wrong_result" })
+  lu.assertStrContains(table.concat(explain.failure(rec), "\n"), "files: cannot make '" .. path)
+  os.execute("rm -rf " .. path)
+end
+
+function TestDump:test_an_array_that_cannot_be_written_says_why()
+  local ok, e = pcall(pg.npy.save, "/dev/full", pg.array("f32", 9))
+  lu.assertEquals({ ok, e.message },
+    { false, "cannot write '/dev/full': No space left on device" })
+  ok, e = pcall(pg.npy.save, "/nowhere/x.npy", pg.array("f32", 9))
+  lu.assertEquals({ ok, e.message },
+    { false, "cannot write '/nowhere/x.npy': No such file or directory" })
+end
+
 TestCases = {}
 
 function TestCases:test_which_sizes_fail_is_said()

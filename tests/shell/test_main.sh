@@ -53,6 +53,9 @@ check "quietly" "$(cat "$top/head" "$top/errors")" 1
 check "even where the signal was ignored" $? 141
 check "a full disk is an error" "$("$perigee" "$(script 'print(1)')" 2>&1 >/dev/full; echo "status $?")" \
   "perigee: cannot write the output: No space left on device*status 2"
+check "also when it was full before the end" \
+  "$("$perigee" "$(script 'print(1) io.open("/nowhere")')" 2>&1 >/dev/full; echo "status $?")" \
+  "perigee: cannot write the output: No space left on device*status 2"
 # The first thing opened would become descriptor 1, were it free: here the socket to the worker.
 worker_speaks="$core
 local file = io.open('$top/reply', 'w')
