@@ -228,6 +228,26 @@ function TestJudge:test_includes_are_found_beside_the_source()
   lu.assertEquals(run(task { impls = { naive = { "cuda", "count.cu" } } })[1].verdict, "passed")
 end
 
+-- However they come to be too large: nothing that a candidate asks for is the machine's fault.
+function TestJudge:test_variables_without_room_are_the_modules_fault()
+  local function many(count, declaration)
+    local lines = { ".version 7.0", ".target sm_70", ".address_size 64" }
+    for i = 1, count do lines[#lines + 1] = declaration:format(i) end
+    return table.concat(lines, "\n") .. "\n.visible .entry count(.param .u64 x, .param .u64 b, "
+      .. ".param .u32 n) { ret; }"
+  end
+  for _, ptx in ipairs {
+    many(1, ".global .align 4 .b8 v%d[1000000000000];"), many(1000, ".global .b8 v%d[900000000];"),
+    many(1000, ".global .b64 v%d[100000000];"),
+    many(1000, ".visible .global .b8 v%d[30000][30000];"),
+    many(1000, ".global /* */ .u32 v%d[0x10000000] = {1};"), many(200000, ".global .u32 v%d;"),
+  } do
+    local rec = run(task { impls = { it = { "ptx", source = ptx } } })[1]
+    lu.assertEquals(rec.verdict, "launch_error", ptx:sub(1, 100))
+    lu.assertStrContains(rec.reason, "its variables are too large: ")
+  end
+end
+
 function TestJudge:test_an_input_that_is_changed_is_seen()
   write("count.cu",
     (COUNT:gsub("if %(i < n%)", "if (i == 0) const_cast<int*>(x)[0] = 5; if (i < n)")))
