@@ -145,6 +145,8 @@ function scratch.set_bytes(list)
   return bytes
 end
 
+local USABLE = 0.9 -- of a device's memory at least: the rest may be its driver's
+
 --- Whose fault it is that buffers do not fit: the machine's, or, when only scratch is too much for
 -- the device, the candidate's.
 -- @tparam table list buffers
@@ -156,7 +158,8 @@ function scratch.to_blame(list, memory, failure)
   for _, buffer in ipairs(list) do
     if buffer.scratch then own = own + buffer.bytes else others = others + buffer.bytes end
   end
-  local fits = not memory or memory == 0 or own <= memory or others > memory
+  local usable = USABLE * (memory or 0)
+  local fits = usable == 0 or own + others <= usable or others > usable
   if failure.verdict ~= "environment" or fits then return failure end
   failure.verdict = "launch_error"
   failure.reason = ("scratch of %d bytes; the device has %d"):format(own, memory)

@@ -121,6 +121,9 @@ end
 
 function TestBlame:test_scratch_larger_than_the_device_is_the_candidates_fault()
   lu.assertEquals(blamed(200, 10, 100), "launch_error")
+  lu.assertEquals(blamed(95, 10, 100), "launch_error") -- as large as leaves no room for the task's
+  lu.assertEquals(blamed(85, 10, 100), "launch_error") -- or for the driver's
+  lu.assertEquals(blamed(0, 95, 100), "environment")
   lu.assertEquals(blamed(50, 10, 100), "environment")
   lu.assertEquals(blamed(200, 110, 100), "environment") -- the task's own do not fit either
   lu.assertEquals(blamed(200, 10, 0), "environment") -- who knows how much there is
