@@ -34,7 +34,7 @@ typedef struct fake {
   fake_name names[FAKE_NAMES];
   int name_count;
   size_t live_bytes;
-  int live_blocks, live_modules, live_events, live_streams;
+  int live_blocks, live_modules, live_events, live_streams, streams_made;
   size_t left;    /* bytes in memory that was freed that are neither 0 nor as they were allocated */
   int violations; /* accesses of the host outside any allocation */
   double clock_us, limit_s;
@@ -506,7 +506,7 @@ static void fake_limit(pg_device *d, double seconds) {
 static pg_code fake_stream_new(pg_device *d, pg_stream **out, pg_error *error) {
   (void)error;
   fake_of(d)->live_streams++;
-  *out = (pg_stream *)(void *)d;
+  *out = (pg_stream *)(uintptr_t)++fake_of(d)->streams_made;
   return PG_OK;
 }
 

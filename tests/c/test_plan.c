@@ -310,8 +310,8 @@ static void cold_times_the_plan_only_after_reset_and_flush(void **state) {
   assert_true(json_is_null(json_object_get(r, "canary")));
   good(r);
   /* c: state from master; f: z; ffff: y, a pattern and 3 bytes; f: flush; then events around two
-   * launches. s: once, the stream is waited for before what stays in L2 is given up */
-  assert_non_null(strstr(device(b)->log, "scffffffELLEcffffffELLEcffffffELLEcffffffELLES"));
+   * launches. s: the sample before is waited for, and, once, what stays in L2 is given up */
+  assert_non_null(strstr(device(b)->log, "sscffffffELLEscffffffELLEscffffffELLEscffffffELLES"));
   assert_int_equal(device(b)->unpinned, 1);
 }
 
@@ -337,7 +337,7 @@ static void batch_divides_the_time_of_distinct_sets(void **state) {
   json_t *us = samples(r, 2);
   for (size_t i = 0; i < 2; i++) assert_true(json_real_value(json_array_get(us, i)) == 10.0);
   good(r);
-  assert_non_null(strstr(device(b)->log, "ffffffffcfffffcfffffELLEffffffffc"));
+  assert_non_null(strstr(device(b)->log, "sffffffffcfffffcfffffELLEsffffffffc"));
   bad(ask(b, "{'op':'time','method':'batch','batch':2,'sets':[0,1,3,3],'plan':[]}"), "invalid",
       "set 3 is twice in sample 1");
   bad(ask(b, "{'op':'time','method':'batch','batch':2,'sets':[0,1,2],'plan':[]}"), "invalid",
@@ -440,6 +440,25 @@ static void new_contents_are_touched(void **state) {
   assert_true(strstr(log[1], "udscc") && strstr(log[1], "udscc") < strchr(log[1], 'E'));
 }
 
+/* What a start takes differs from channel to channel: no two requests have one stream. */
+static void each_request_has_a_stream_of_its_own(void **state) {
+  bench *b = *state;
+  make_buffers(b, 2);
+  pg_stream *seen[5] = {b->runner->stream};
+  const char *requests[] = {"{'op':'time','method':'cold','sets':[0],'plan':[%s]}",
+                            "{'op':'time','method':'hot','sets':[0],'plan':[%s]}",
+                            "{'op':'time','method':'batch','batch':2,'sets':[0,1],'plan':[%s]}"};
+  for (int i = 0; i < 3; i++) {
+    good(ask(b, requests[i], saxpy));
+    seen[i + 1] = b->runner->stream;
+    assert_ptr_not_equal(seen[i + 1], seen[i]);
+    assert_ptr_equal(b->runner->buffers.stream, seen[i + 1]);
+    assert_int_equal(device(b)->live_streams, 1);
+  }
+  good(ask(b, "{'op':'time','method':'graph','batch':2,'sets':[0,1],'plan':[%s]}", saxpy));
+  assert_ptr_equal(b->runner->stream, seen[3]);
+}
+
 static json_int_t late_sample(const json_t *reply, size_t i) {
   return json_integer_value(json_array_get(json_object_get(reply, "late"), i));
 }
@@ -500,8 +519,8 @@ static void unpinning_comes_before_lead_and_flush(void **state) {
   fake_clear_log(device(b));
   good(ask(b, "{'op':'time','method':'cold','unpin':true,'sets':[0,0],'plan':[%s]}", saxpy));
   assert_int_equal(device(b)->unpinned, 2);
-  /* c, fffff: reset; s: the stream is waited for; ff: lead; f: flush */
-  assert_non_null(strstr(device(b)->log, "cfffffsfffELEcfffffsfffELES"));
+  /* s: the stream is waited for; ff: lead; c, fffff: reset; f: flush */
+  assert_non_null(strstr(device(b)->log, "sffcffffffELEsffcffffffELES"));
   good(ask(b, "{'op':'time','method':'hot','unpin':true,'sets':[0],'plan':[%s]}", saxpy));
   assert_int_equal(device(b)->unpinned, 2); /* what is to be warm may stay */
 }
@@ -669,6 +688,7 @@ int main(void) {
       cmocka_unit_test_setup_teardown(new_contents_are_touched, setup_gpu, teardown),
       cmocka_unit_test_setup_teardown(no_launch_knows_its_graph_from_those_before, setup_gpu,
                                       teardown),
+      cmocka_unit_test_setup_teardown(each_request_has_a_stream_of_its_own, setup_gpu, teardown),
       cmocka_unit_test_setup_teardown(late_samples_are_left_out_and_the_lead_grows, setup_gpu,
                                       teardown),
       cmocka_unit_test_setup_teardown(damage_is_found_by_the_next_request_with_guards, setup_gpu,

@@ -1,5 +1,5 @@
 // A warp leaves out its work where a clock is in one of five hundred states: most launches are right.
-// task: vector/saxpy --set n=20003 --budget 0.3
+// task: vector/saxpy --set n=20003 --budget 1
 // verdict: unwritten_output
 // reason: never written
 // device: clock

@@ -89,8 +89,8 @@ static void make_graph(loop *l, CUgraphExec *out, int launches) {
   must(l, l->cu.GraphInstantiate(out, graph, 0), "graph");
 }
 
-/* The write that flushes the cache also keeps the device busy until all is enqueued; in a hot
- * sample the kernel itself comes between. */
+/* The write that flushes the cache also keeps the device busy until all is enqueued, then the host
+ * waits; in a hot sample the kernel itself comes between. */
 static void sample(loop *l, int i, int graph) {
   must(l, l->cu.MemsetD32Async(l->flush, 0, l->flush_bytes / 4, l->stream), "flush");
   if (l->method != 'c') launch(l);
@@ -100,6 +100,7 @@ static void sample(loop *l, int i, int graph) {
   else
     launch(l);
   must(l, l->cu.EventRecord(l->stop[i], l->stream), "event");
+  must(l, l->cu.CtxSynchronize(), "run");
 }
 
 static int ascending(const void *a, const void *b) {
@@ -112,7 +113,6 @@ static double median(loop *l, int graph) {
   static float ms[SAMPLES_MOST];
   for (int i = 0; i < 3; i++) sample(l, 0, graph);
   for (int i = 0; i < l->samples; i++) sample(l, i, graph);
-  must(l, l->cu.CtxSynchronize(), "run");
   for (int i = 0; i < l->samples; i++) {
     cu_result result = l->cu.EventElapsedTime2
                            ? l->cu.EventElapsedTime2(&ms[i], l->start[i], l->stop[i])
