@@ -1,7 +1,7 @@
 /* Timed samples by device events, one at a time. A sample's preparation (resets, poison, cache
  * flush) is enqueued before its start event on the same stream, so the device is still busy while
- * the host enqueues what is timed, and the host is at rest while that runs; a sample whose start the
- * device had passed by then is late, and not accepted. */
+ * the host enqueues what is timed, and the host is at rest while that runs; a sample whose start
+ * the device had passed by then is late, and not accepted. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
