@@ -186,7 +186,7 @@ static pg_code op_buffers(pg_runner *r, const json_t *request, json_t *reply, pg
   (void)reply;
   pg_runner_drop_timing(r);
   pg_buffers_free(&r->buffers);
-  r->prepared = false;
+  r->prepared = r->keeps_stream = false;
   pg_changed_reset(&r->changed, r->shared_fresh);
   r->shared_fresh = false;
   pg_digest *hasher = NULL;

@@ -33,8 +33,9 @@ typedef struct pg_runner {
   size_t scratch_bytes;
   pg_event **events; /* start and stop of each sample, made as needed */
   size_t event_count;
-  bool armed;  /* red zones hold canaries that nobody has compared yet */
-  size_t lead; /* times 10 us before a sample, so that the host is ahead of the device */
+  bool keeps_stream; /* graphs of the buffers at hand were timed on it */
+  bool armed;        /* red zones hold canaries that nobody has compared yet */
+  size_t lead;       /* times 10 us before a sample, so that the host is ahead of the device */
   pg_clock clock;
   const pg_expert *expert; /* borrowed; NULL but in a trusted runner */
   bool prepared;           /* for the buffers at hand */

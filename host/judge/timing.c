@@ -1,7 +1,7 @@
 /* Timed samples by device events, one at a time. A sample's preparation (resets, poison, cache
  * flush) is enqueued before its start event on the same stream, so the device is still busy while
- * the host enqueues what is timed, and the host is at rest while that runs; a sample whose start
- * the device had passed by then is late, and not accepted. */
+ * the host enqueues what is timed and what looks at it, and then rests; a sample whose start the
+ * device had passed before its stop was enqueued is late, and not accepted. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -394,14 +394,17 @@ static pg_code move_buffers(pg_timing *t, pg_error *error) {
 
 /* Streams share a few channels of the device, and what a start takes on one differs from others by
  * up to 0.16 us: each request has a stream of its own. Not one of graphs, whose slope has no start:
- * on a new stream their first launches take longer. */
+ * on a new stream their first launches take longer, so what comes between them has none either. */
 static pg_code change_stream(const pg_timing *t, pg_error *error) {
   pg_runner *r = t->runner;
   pg_device *d = r->device;
   pg_stream *next = NULL;
-  if (!r->info.gpu_clock || t->method == PG_GRAPH) return PG_OK;
+  if (t->method == PG_GRAPH) r->keeps_stream = true;
+  if (!r->info.gpu_clock || r->keeps_stream) return PG_OK;
   if (r->prepared) return PG_OK; /* host code was told of it */
-  pg_code code = d->ops->stream_new(d, &next, error);
+  /* What is still enqueued comes first: the variables' copies, what a failed request left. */
+  pg_code code = d->ops->stream_sync(d, r->stream, error);
+  if (!code) code = d->ops->stream_new(d, &next, error);
   if (code) return code;
   d->ops->stream_free(d, r->stream);
   r->stream = r->buffers.stream = r->globals.stream = next;

@@ -19,7 +19,7 @@ local Session = {} -- what is added to it
 local LEVELLED_US = 0.5 -- no start differs by more for no reason
 
 -- The samples of an arm as if a kernel started in its process as it does in the other's: the same
--- kernel starts up to 0.3 us later in one process than in another, as a kernel shows that does
+-- kernel starts up to 0.2 us later in one process than in another, as a kernel shows that does
 -- nothing. A difference that chance explains is none, and one that is larger than that is no gift.
 local function levelled(arm, base)
   if #(arm.starts or {}) < 2 or #(base.starts or {}) < 2 then return arm.samples end

@@ -17,7 +17,7 @@ local MIN_SAMPLES, MAX_SAMPLES = 20, 20000
 -- Where samples are quick, so many at least: an interval of a few that is narrow by chance would
 -- end the timing.
 local STEADY, STEADY_S = 400, 0.1
-local SLICE_LEAST = 8 -- samples, as far as they are quick: the first after a pause is slower
+local SLICE_LEAST = 8 -- samples, or by chance down to half of that, as far as they are quick
 local FEWEST = 6 -- whatever the budget: order statistics of fewer give no 95% interval
 local DISCARDED_MOST = 100 -- then an arm without samples has no time
 local SLICE_S = 0.05 -- a slice takes about this long, so that arms alternate often enough,

@@ -20,7 +20,7 @@ Tune.__index = Tune
 
 local tune = {}
 
-local SETS = 4 -- copies of state and outputs; a run has more, and more samples in its first slice
+local SETS = 4 -- copies of state and outputs; a run may have more
 local HOPELESS = 1.5 -- times the best: then the first few samples are enough
 local SEARCH_STREAM, FINAL_STREAM = 1, 2 -- of the judge's base seed: the inputs
 local IDLE_ROUNDS = 50 -- in which a pipeline proposes nothing new, before that counts as its end

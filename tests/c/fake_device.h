@@ -518,6 +518,7 @@ static pg_code fake_stream_sync(pg_device *d, pg_stream *s, pg_error *error) {
 }
 
 static void fake_stream_free(pg_device *d, pg_stream *s) {
+  fake_note(fake_of(d), 'x');
   (void)s;
   fake_of(d)->live_streams--;
 }

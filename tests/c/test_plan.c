@@ -440,11 +440,12 @@ static void new_contents_are_touched(void **state) {
   assert_true(strstr(log[1], "udscc") && strstr(log[1], "udscc") < strchr(log[1], 'E'));
 }
 
-/* What a start takes differs from channel to channel: no two requests have one stream. */
+/* What a start takes differs from channel to channel: no two requests have one stream. Where graphs
+ * are timed it stays, for what is timed between them, too. */
 static void each_request_has_a_stream_of_its_own(void **state) {
   bench *b = *state;
   make_buffers(b, 2);
-  pg_stream *seen[5] = {b->runner->stream};
+  pg_stream *seen[4] = {b->runner->stream};
   const char *requests[] = {"{'op':'time','method':'cold','sets':[0],'plan':[%s]}",
                             "{'op':'time','method':'hot','sets':[0],'plan':[%s]}",
                             "{'op':'time','method':'batch','batch':2,'sets':[0,1],'plan':[%s]}"};
@@ -457,6 +458,20 @@ static void each_request_has_a_stream_of_its_own(void **state) {
   }
   good(ask(b, "{'op':'time','method':'graph','batch':2,'sets':[0,1],'plan':[%s]}", saxpy));
   assert_ptr_equal(b->runner->stream, seen[3]);
+  good(ask(b, requests[2], saxpy));
+  assert_ptr_equal(b->runner->stream, seen[3]);
+  make_buffers(b, 2);
+  good(ask(b, requests[2], saxpy));
+  assert_ptr_not_equal(b->runner->stream, seen[3]);
+}
+
+/* A stream that is freed may still have work, which would be in no order with that of the next. */
+static void a_stream_is_waited_for_before_it_goes(void **state) {
+  bench *b = *state;
+  make_buffers(b, 1);
+  fake_clear_log(device(b));
+  good(ask(b, "{'op':'time','method':'cold','sets':[0],'plan':[%s]}", saxpy));
+  assert_non_null(strstr(device(b)->log, "sx"));
 }
 
 static json_int_t late_sample(const json_t *reply, size_t i) {
@@ -689,6 +704,7 @@ int main(void) {
       cmocka_unit_test_setup_teardown(no_launch_knows_its_graph_from_those_before, setup_gpu,
                                       teardown),
       cmocka_unit_test_setup_teardown(each_request_has_a_stream_of_its_own, setup_gpu, teardown),
+      cmocka_unit_test_setup_teardown(a_stream_is_waited_for_before_it_goes, setup_gpu, teardown),
       cmocka_unit_test_setup_teardown(late_samples_are_left_out_and_the_lead_grows, setup_gpu,
                                       teardown),
       cmocka_unit_test_setup_teardown(damage_is_found_by_the_next_request_with_guards, setup_gpu,
