@@ -73,7 +73,7 @@ local function slice_size(arm)
   if arm.summary then
     need = math.max(need, math.ceil(have * (arm.summary.relative_half / timing.TARGET) ^ 2) - have)
   end
-  local fit = math.max(1, math.floor(arm.slice_s / arm.per_sample))
+  local fit = math.max(arm.room, math.floor(arm.slice_s / arm.per_sample))
   local share = math.max(SLICE_LEAST, math.max(least(arm), have) // SLICES)
   local most = math.min(math.max(need, SLICE_LEAST), fit, 8 * have, share, SLICE_MOST)
   return math.random((most + 1) // 2, most)
@@ -234,7 +234,7 @@ local function close(arm, quick)
 end
 
 --- One slice of one arm. Where its buffers lie makes a kernel faster or slower where the cache does
--- not hold them, by 0.3% of 20 us or, with many atomics, by 5%: each slice has them elsewhere.
+-- not hold them, by 0.2% of 20 us or, with many atomics, by 5%: each slice has them elsewhere.
 -- @treturn table|nil a failure
 local function slice(arm, quick)
   local failure = reload(arm, quick)
@@ -245,9 +245,11 @@ local function slice(arm, quick)
   local asked, reply = take(arm, samples, arm.slices == 0 and WARMUP or 1, guards,
     moves and arm.placed == true)
   if not asked then return reply end
-  -- The least: a slice may move buffers or look for damage, and samples wait for neither.
-  arm.per_sample = math.max(1e-6, math.min(arm.per_sample or math.huge,
-    (core.now() - started) / samples))
+  -- The least: a slice may move buffers or look for damage, and samples wait for neither. Where it
+  -- was that, and not its samples, that took its time, the next may have more of them.
+  local took = core.now() - started
+  arm.per_sample = math.max(1e-6, math.min(arm.per_sample or math.huge, took / samples))
+  arm.room = took < arm.slice_s and 2 * samples or 1
   arm.slices, arm.placed = arm.slices + 1, true
   keep(arm, reply)
   return wrote.judge(arm, asked, reply, used(asked.sets))

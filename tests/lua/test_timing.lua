@@ -535,6 +535,19 @@ function TestTiming:test_samples_are_shared_out_among_slices()
   end
 end
 
+-- What a request takes beside its samples does not keep slices small.
+function TestTiming:test_slices_grow_where_requests_take_long()
+  local clock, arm = 0, made_up(function() return 10 + math.random() end)
+  core.now = function() return clock end
+  local answer = arm.runner.time
+  arm.runner.time = function(_, asked)
+    clock = clock + 0.03 + 0.002 * asked.samples
+    return answer(_, asked)
+  end
+  time_made_up(arm, false, 0.5)
+  lu.assertTrue(#arm.samples >= 40, ("%d samples"):format(#arm.samples))
+end
+
 -- What is slower each time that inputs are new has kept answers; once may be chance.
 function TestTiming:test_a_sample_on_inputs_that_were_never_seen()
   for _, method in ipairs { "cold", "hot", "batch", "graph" } do
