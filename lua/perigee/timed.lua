@@ -20,7 +20,8 @@ local LEVELLED_US = 0.5 -- no start differs by more for no reason
 
 -- The samples of an arm as if a kernel started in its process as it does in the other's: the same
 -- kernel starts up to 0.2 us later in one process than in another, as a kernel shows that does
--- nothing. A difference that chance explains is none, and one that is larger than that is no gift.
+-- nothing; a batch starts once. A difference that chance explains is none, and one that is larger
+-- than that is no gift.
 local function levelled(arm, base)
   if #(arm.starts or {}) < 2 or #(base.starts or {}) < 2 then return arm.samples end
   local usual = core.summarize(base.starts)
@@ -28,7 +29,7 @@ local function levelled(arm, base)
   local r = core.ratio(arm.starts, base.starts)
   if r.ci95[1] <= 1 and r.ci95[2] >= 1 then return arm.samples end
   local later = (r.ratio - 1) * usual.median
-  later = math.max(-LEVELLED_US, math.min(later, LEVELLED_US))
+  later = math.max(-LEVELLED_US, math.min(later, LEVELLED_US)) / arm.batch
   local list = {}
   for i, us in ipairs(arm.samples) do list[i] = math.max(us - later, us / 2) end
   return list

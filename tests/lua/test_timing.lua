@@ -655,7 +655,7 @@ function TestTiming:test_why_there_is_no_unseen_sample_is_said()
 end
 
 -- Runs everything but the clock: medians by name, and how often each arm was timed.
-local function run_with_times(us, starts)
+local function run_with_times(us, starts, batch)
   local right, timed, real = candidate("", "y[i] = x[i] ^ 1;").path, {}, timing.run
   local session <close> = session_with_clock {}
   timing.run = function(arms)
@@ -664,7 +664,7 @@ local function run_with_times(us, starts)
       timed[name] = (timed[name] or 0) + 1
       arm.samples = { us[name], us[name], us[name] }
       arm.time = { method = "cold", median_us = us[name] }
-      arm.starts = starts and starts[name]
+      arm.starts, arm.batch = starts and starts[name], batch or 1
     end
   end
   local records = {}
@@ -706,6 +706,9 @@ function TestTiming:test_comparisons_take_off_what_a_start_takes_longer()
   -- a clock that counts work has no starts
   local none = { 0, 0, 0 }
   lu.assertAlmostEquals(ratio { naive = none, expert = late }, 25 / 25.25, 1e-9)
+  -- a batch has one, and its time is divided by its launches
+  lu.assertAlmostEquals(run_with_times({ naive = 25, expert = 25.125 }, { naive = early,
+    expert = late }, 2).expert.speedup.naive, 1, 1e-9)
   -- what chance explains is no difference
   lu.assertAlmostEquals(ratio { naive = early, expert = noisy }, 25 / 25.25, 1e-9)
 end

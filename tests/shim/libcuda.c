@@ -52,9 +52,20 @@ static pg_device *sim;
 static pg_error error;
 static cu_result sticky; /* the fault that ended the context */
 static size_t used;
-static CUgraph capturing; /* what is enqueued goes here and does not run */
-static pthread_mutex_t one_at_a_time =
-    PTHREAD_MUTEX_INITIALIZER; /* large copies come from many threads */
+static _Thread_local CUgraph capturing; /* what is enqueued goes here and does not run */
+static pthread_mutex_t one_at_a_time = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
+
+/* As a driver's, calls may come from many threads. */
+static pthread_mutex_t *enter(void) {
+  pthread_mutex_lock(&one_at_a_time);
+  return &one_at_a_time;
+}
+
+static void leave(pthread_mutex_t **held) {
+  pthread_mutex_unlock(*held);
+}
+
+#define ALONE __attribute__((cleanup(leave), unused)) pthread_mutex_t *held = enter()
 
 #ifdef PG_SHIM_COUNTS
 /* Times differ by up to 2% as those of a GPU do, by a fixed sequence: else two samples would do. */
@@ -95,6 +106,7 @@ static cu_result answer(pg_code code) {
 /* ---- the driver and its one device ---- */
 
 EXPORT cuInit(unsigned flags) {
+  ALONE;
   pg_sim_options options = {.mode = mode, .limit_s = 20};
   if (flags) return PG_CU_INVALID_VALUE;
   return sim || pg_sim_open(&options, &sim, &error) == PG_OK ? PG_CU_SUCCESS : PG_CU_UNKNOWN;
@@ -138,6 +150,7 @@ EXPORT cuDeviceGetName(char *name, int bytes, CUdevice device) {
 }
 
 EXPORT cuDeviceGetAttribute(int *value, unsigned attribute, CUdevice device) {
+  ALONE;
   (void)device;
   pg_device_info info;
   if (sim->ops->info(sim, &info, &error)) return PG_CU_UNKNOWN;
@@ -175,6 +188,7 @@ EXPORT cuDeviceGetPCIBusId(char *id, int bytes, CUdevice device) {
 }
 
 EXPORT cuDevicePrimaryCtxRetain(CUcontext *context, CUdevice device) {
+  ALONE;
   (void)device;
   *context = (CUcontext)(void *)&sim;
   return PG_CU_SUCCESS;
@@ -191,6 +205,7 @@ EXPORT cuCtxSetCurrent(CUcontext context) {
 }
 
 EXPORT cuCtxSynchronize(void) {
+  ALONE;
   return sticky;
 }
 
@@ -205,6 +220,7 @@ EXPORT cuGetExportTable(const void **table, const void *id) {
 /* ---- memory ---- */
 
 EXPORT cuMemGetInfo_v2(size_t *available, size_t *total) {
+  ALONE;
   *total = MEMORY;
   *available = MEMORY - used;
   return PG_CU_SUCCESS;
@@ -212,6 +228,7 @@ EXPORT cuMemGetInfo_v2(size_t *available, size_t *total) {
 
 /* The size is kept before the start, where it costs an allocation's alignment. */
 EXPORT cuMemAlloc_v2(CUdeviceptr *pointer, size_t bytes) {
+  ALONE;
   pg_ptr at;
   if (bytes > MEMORY - used) return PG_CU_OUT_OF_MEMORY;
   if (sim->ops->alloc(sim, bytes + 256, &at, &error)) return PG_CU_OUT_OF_MEMORY;
@@ -222,6 +239,7 @@ EXPORT cuMemAlloc_v2(CUdeviceptr *pointer, size_t bytes) {
 }
 
 EXPORT cuMemFree_v2(CUdeviceptr pointer) {
+  ALONE;
   size_t bytes = 0;
   pg_code code = sim->ops->download(sim, &bytes, pointer - 256, sizeof bytes, NULL, &error);
   if (!code) code = sim->ops->free(sim, pointer - 256, &error);
@@ -241,17 +259,13 @@ EXPORT cuMemFreeHost(void *pointer) {
 }
 
 EXPORT cuMemcpyHtoD_v2(CUdeviceptr to, const void *from, size_t bytes) {
-  pthread_mutex_lock(&one_at_a_time);
-  pg_code code = sim->ops->upload(sim, to, from, bytes, NULL, &error);
-  pthread_mutex_unlock(&one_at_a_time);
-  return answer(code);
+  ALONE;
+  return answer(sim->ops->upload(sim, to, from, bytes, NULL, &error));
 }
 
 EXPORT cuMemcpyDtoH_v2(void *to, CUdeviceptr from, size_t bytes) {
-  pthread_mutex_lock(&one_at_a_time);
-  pg_code code = sim->ops->download(sim, to, from, bytes, NULL, &error);
-  pthread_mutex_unlock(&one_at_a_time);
-  return answer(code);
+  ALONE;
+  return answer(sim->ops->download(sim, to, from, bytes, NULL, &error));
 }
 
 EXPORT cuMemcpyHtoDAsync_v2(CUdeviceptr to, const void *from, size_t bytes, CUstream stream) {
@@ -279,21 +293,25 @@ static cu_result move(node one) {
 }
 
 EXPORT cuMemcpyDtoDAsync_v2(CUdeviceptr to, CUdeviceptr from, size_t bytes, CUstream stream) {
+  ALONE;
   (void)stream;
   return move((node){.to = to, .from = from, .count = bytes});
 }
 
 EXPORT cuMemsetD8Async(CUdeviceptr to, unsigned char value, size_t count, CUstream stream) {
+  ALONE;
   (void)stream;
   return move((node){.to = to, .pattern = value, .size = 1, .count = count});
 }
 
 EXPORT cuMemsetD16Async(CUdeviceptr to, unsigned short value, size_t count, CUstream stream) {
+  ALONE;
   (void)stream;
   return move((node){.to = to, .pattern = value, .size = 2, .count = count});
 }
 
 EXPORT cuMemsetD32Async(CUdeviceptr to, unsigned value, size_t count, CUstream stream) {
+  ALONE;
   (void)stream;
   return move((node){.to = to, .pattern = value, .size = 4, .count = count});
 }
@@ -302,6 +320,7 @@ EXPORT cuMemsetD32Async(CUdeviceptr to, unsigned value, size_t count, CUstream s
 
 EXPORT cuModuleLoadDataEx(CUmodule *module, const void *image, unsigned count, unsigned *options,
                           void **values) {
+  ALONE;
   pg_module *loaded;
   if (!memcmp(image, "\177ELF", 4)) return PG_CU_INVALID_IMAGE;
   if (sim->ops->load(sim, image, strlen(image), "ptx", &loaded, &error)) {
@@ -319,6 +338,7 @@ EXPORT cuModuleLoadDataEx(CUmodule *module, const void *image, unsigned count, u
 }
 
 EXPORT cuModuleUnload(CUmodule module) {
+  ALONE;
   while (module->functions) {
     CUfunction first = module->functions;
     module->functions = first->next;
@@ -330,6 +350,7 @@ EXPORT cuModuleUnload(CUmodule module) {
 }
 
 EXPORT cuModuleGetFunction(CUfunction *function, CUmodule module, const char *name) {
+  ALONE;
   pg_kernel *kernel;
   if (sim->ops->kernel(sim, module->module, name, &kernel, &error)) return PG_CU_NOT_FOUND;
   CUfunction made = calloc(1, sizeof *made);
@@ -342,6 +363,7 @@ EXPORT cuModuleGetFunction(CUfunction *function, CUmodule module, const char *na
 
 EXPORT cuModuleGetGlobal_v2(CUdeviceptr *pointer, size_t *bytes, CUmodule module,
                             const char *name) {
+  ALONE;
   pg_ptr at;
   if (sim->ops->global(sim, module->module, name, &at, bytes, &error)) return PG_CU_NOT_FOUND;
   *pointer = at;
@@ -396,6 +418,7 @@ static cu_result run(const pg_launch *launch) {
 EXPORT cuLaunchKernel(CUfunction function, unsigned grid_x, unsigned grid_y, unsigned grid_z,
                       unsigned block_x, unsigned block_y, unsigned block_z, unsigned shared,
                       CUstream stream, void **params, void **extra) {
+  ALONE;
   (void)stream;
   char packed[65536];
   pg_launch launch = {.kernel = function->kernel,
@@ -428,12 +451,14 @@ EXPORT cuLaunchCooperativeKernel(CUfunction function, unsigned grid_x, unsigned 
 /* ---- graphs ---- */
 
 EXPORT cuStreamBeginCapture_v2(CUstream stream, unsigned strictness) {
+  ALONE;
   (void)stream, (void)strictness;
   capturing = calloc(1, sizeof *capturing);
   return capturing ? sticky : PG_CU_OUT_OF_MEMORY;
 }
 
 EXPORT cuStreamEndCapture(CUstream stream, CUgraph *graph) {
+  ALONE;
   (void)stream;
   *graph = capturing;
   capturing = NULL;
@@ -442,6 +467,7 @@ EXPORT cuStreamEndCapture(CUstream stream, CUgraph *graph) {
 
 /* The nodes move. */
 EXPORT cuGraphInstantiateWithFlags(CUgraphExec *exec, CUgraph graph, unsigned long long flags) {
+  ALONE;
   (void)flags;
   *exec = calloc(1, sizeof **exec);
   if (!*exec) return PG_CU_OUT_OF_MEMORY;
@@ -451,6 +477,7 @@ EXPORT cuGraphInstantiateWithFlags(CUgraphExec *exec, CUgraph graph, unsigned lo
 }
 
 EXPORT cuGraphLaunch(CUgraphExec exec, CUstream stream) {
+  ALONE;
   (void)stream;
   for (size_t i = 0; i < exec->graph.count; i++) {
     const node *one = &exec->graph.nodes[i];
@@ -461,6 +488,7 @@ EXPORT cuGraphLaunch(CUgraphExec exec, CUstream stream) {
 }
 
 EXPORT cuGraphDestroy(CUgraph graph) {
+  ALONE;
   for (size_t i = 0; i < graph->count; i++) free((void *)graph->nodes[i].launch.params);
   free(graph->nodes);
   free(graph);
@@ -478,28 +506,33 @@ EXPORT cuGraphExecDestroy(CUgraphExec exec) {
 /* ---- streams and events ---- */
 
 EXPORT cuStreamCreate(CUstream *stream, unsigned flags) {
+  ALONE;
   (void)flags;
   *stream = calloc(1, sizeof **stream);
   return sticky;
 }
 
 EXPORT cuStreamSynchronize(CUstream stream) {
+  ALONE;
   (void)stream;
   return sticky;
 }
 
 EXPORT cuStreamDestroy_v2(CUstream stream) {
+  ALONE;
   free(stream);
   return sticky;
 }
 
 EXPORT cuEventCreate(CUevent *event, unsigned flags) {
+  ALONE;
   (void)flags;
   *event = calloc(1, sizeof **event);
   return sticky;
 }
 
 EXPORT cuEventRecord(CUevent event, CUstream stream) {
+  ALONE;
   (void)stream;
   event->at = now();
   return sticky;
@@ -508,21 +541,25 @@ EXPORT cuEventRecord(CUevent event, CUstream stream) {
 /* Everything has run when the call returns. A flush takes no time here, so the host is never ahead:
  * nothing would be accepted if that were told. */
 EXPORT cuEventQuery(CUevent event) {
+  ALONE;
   (void)event;
   return sticky ? sticky : PG_CU_NOT_READY;
 }
 
 EXPORT cuEventSynchronize(CUevent event) {
+  ALONE;
   (void)event;
   return sticky;
 }
 
 EXPORT cuEventDestroy_v2(CUevent event) {
+  ALONE;
   free(event);
   return sticky;
 }
 
 EXPORT cuEventElapsedTime(float *milliseconds, CUevent start, CUevent stop) {
+  ALONE;
   if (start->at == 0 || stop->at == 0) return PG_CU_INVALID_HANDLE;
   *milliseconds = (float)(1e3 * (stop->at - start->at) * jitter());
   return sticky;
