@@ -392,9 +392,9 @@ static pg_code move_buffers(pg_timing *t, pg_error *error) {
   return code;
 }
 
-/* Streams share a few channels of the device, and what a start takes on one differs from others by
- * up to 0.16 us: each request has a stream of its own. Not one of graphs, whose slope has no start:
- * on a new stream their first launches take longer, so what comes between them has none either. */
+/* What a start takes differs from stream to stream, by up to 0.16 us: each request has one of its
+ * own. Not one of graphs, whose slope has no start: where each had, a launch took 0.2 us longer.
+ * What comes between them keeps theirs. */
 static pg_code change_stream(const pg_timing *t, pg_error *error) {
   pg_runner *r = t->runner;
   pg_device *d = r->device;

@@ -121,11 +121,6 @@ if options.resume and not options.json then
 end
 check_files()
 
-local function opened(path, mode)
-  local file, why = io.open(path, mode)
-  return file or pg.error("io", ("cannot write '%s': %s"):format(path, why))
-end
-
 -- Keep records, one a line. -> what is known: "pass stage cell arm"
 local function recall(results, text)
   local known = {}
@@ -147,7 +142,7 @@ end
 -- All cells here, one after the other. -> how many did not fit into the budget
 local function run_here(plan, how, results)
   how.skip = recall(results, options.resume and core.read_file(options.json) or "")
-  local json <close> = options.json and opened(options.json, options.resume and "a" or "w") or nil
+  local json <close> = options.json and report.opened(options.json, options.resume and "a") or nil
   if json then json:setvbuf "line" end -- what a kill leaves can be resumed
   local left_out = suite.run(plan, how, function(record)
     results:add(record)

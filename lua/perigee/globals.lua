@@ -5,6 +5,7 @@
 local globals = {}
 
 local MOST = 4096 -- what a runner keeps
+local PLACE = 1 << 18 -- bytes that each counts as beside its own: thousands have no room either
 
 --- Names of the variables that the kernels of an arm's plan may write, sorted.
 -- @tparam table arm of perigee.judge, after its audit
@@ -25,17 +26,36 @@ local function named_again(text, name)
   return false
 end
 
+-- What stands behind each `.global` that declares something, up to one of the characters `stop`.
+local function declarations(ptx, stop)
+  local text = ("\n" .. ptx):gsub("%.ptr%s+%.global", ".ptr") -- a parameter that points there
+  return text:gmatch("[^%w_%.$]%.global([^%w_][^" .. stop .. "]*)")
+end
+
 --- Whether PTX declares a variable in global memory, or something that looks like it. A module
 -- without one keeps nothing from launch to launch.
 function globals.any(ptx)
-  local text = ("\n" .. ptx):gsub("%.ptr%s+%.global", ".ptr") -- a parameter that points there
-  for declared in text:gmatch "[^%w_%.$]%.global([^%w_][^;\n]*)" do
+  for declared in declarations(ptx, ";\n") do
     -- One number as its contents, at most: else the names are not all before the sign.
     local before, number = declared:match "^([^={]*)=?%s*([-+%w%.]*)%s*$"
     local name = before and before:match "([%a_$%%][%w_$]*)%s*$"
-    if not name or number == nil or before:find "," or named_again(text, name) then return true end
+    if not name or number == nil or before:find "," or named_again(ptx, name) then return true end
   end
   return false
+end
+
+--- What the variables of a module take, in bytes, at least. An extent that is no plain number is
+-- large.
+function globals.bytes(ptx)
+  local total = 0.0
+  for declared in declarations(ptx, ";={") do
+    local bytes = (tonumber(declared:match "%.[busf](%d+)") or 8) / 8
+    for extent in declared:gmatch "%[([^%]]+)%]" do
+      bytes = bytes * (tonumber(extent) or math.huge)
+    end
+    total = total + PLACE + bytes
+  end
+  return total
 end
 
 --- What keeps variables from being put back: nothing is timed then. `missing` is what a runner did

@@ -5,6 +5,7 @@
 
 local core = require "perigee.core"
 local errors = require "perigee.errors"
+local globals = require "perigee.globals"
 local suggest = require "perigee.suggest"
 local verdict = require "perigee.verdict"
 local worker = require "perigee.worker"
@@ -94,24 +95,10 @@ function Runner:request(request, deadline)
 end
 
 local LARGE = 1 << 30 -- bytes of variables that no machine is to blame for
-local PLACE = 1 << 18 -- bytes that each counts as beside its own: thousands have no room either
-
--- At least what the variables of a module take. An extent that is no plain number is large.
-local function bytes_of_variables(ptx)
-  local total = 0.0
-  for declared in ptx:gmatch "%.global([^%.%w_][^;={]*)" do
-    local bytes = (tonumber(declared:match "%.[busf](%d+)") or 8) / 8
-    for extent in declared:gmatch "%[([^%]]+)%]" do
-      bytes = bytes * (tonumber(extent) or LARGE)
-    end
-    total = total + PLACE + bytes
-  end
-  return total
-end
 
 -- A module whose variables have no room: the candidate's fault when they are that large.
 local function too_large(ptx, failure)
-  if failure.verdict == "environment" and bytes_of_variables(ptx) >= LARGE then
+  if failure.verdict == "environment" and globals.bytes(ptx) >= LARGE then
     failure.verdict = "launch_error"
     failure.reason = "its variables are too large: " .. failure.reason
   end

@@ -162,7 +162,8 @@ function scratch.to_blame(list, memory, failure)
   local fits = usable == 0 or own + others <= usable or others > usable
   if failure.verdict ~= "environment" or fits then return failure end
   failure.verdict = "launch_error"
-  failure.reason = ("scratch of %d bytes; the device has %d"):format(own, memory)
+  failure.reason = ("scratch of %d bytes, and %d of the task's; the device has %d"):format(own,
+    others, memory)
   return failure
 end
 

@@ -440,7 +440,7 @@ static void new_contents_are_touched(void **state) {
   assert_true(strstr(log[1], "udscc") && strstr(log[1], "udscc") < strchr(log[1], 'E'));
 }
 
-/* What a start takes differs from channel to channel: no two requests have one stream. Where graphs
+/* What a start takes differs from stream to stream: no two requests have one stream. Where graphs
  * are timed it stays, for what is timed between them, too. */
 static void each_request_has_a_stream_of_its_own(void **state) {
   bench *b = *state;

@@ -183,6 +183,13 @@ function TestSuite.test_what_lanes_leave_out_is_added_up()
   lu.assertEquals(core.read_file(json), '{"left_out":3}\n')
 end
 
+-- Refused with exit status 2, before anything is run or printed.
+local function refused(options, why)
+  local text, status = suite(options)
+  lu.assertEquals({ status, text }, { 2, text })
+  lu.assertStrMatches(text, "perigee: " .. why:gsub("%p", "%%%0") .. ".*")
+end
+
 function TestSuite.test_options_that_do_not_go_together_and_arms_that_are_not()
   for options, why in pairs {
     ["--resume"] = "--resume goes with --json FILE",
@@ -191,9 +198,7 @@ function TestSuite.test_options_that_do_not_go_together_and_arms_that_are_not()
     ["--impl cuda-lat"] = "no stage has an arm 'cuda-lat'",
     ["--data --stage allocate --impl cuda-warp"] = "no stage has an arm 'cuda-warp'",
   } do
-    local text, status = suite(options)
-    lu.assertEquals({ status, text }, { 2, text })
-    lu.assertStrContains(text, why)
+    refused(options, why)
   end
 end
 
@@ -239,9 +244,7 @@ function TestSuite.test_what_cannot_be_read_or_written_is_said_before_the_run()
     ["--stage dense_update --cell scan-bunny-warm"] = "no stage has such an arm in such a cell",
     ["--count --device sim"] = "--count counts on sim:profile, not on sim",
   } do
-    local text, status = suite(options)
-    lu.assertEquals({ status, text }, { 2, text })
-    lu.assertStrMatches(text, "perigee: " .. why:gsub("%p", "%%%0") .. ".*") -- nothing before
+    refused(options, why)
   end
   lu.assertEquals(core.read_file(nonsense), "nonsense\n7\n[]\n")
 end

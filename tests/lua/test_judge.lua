@@ -240,7 +240,8 @@ function TestJudge:test_variables_without_room_are_the_modules_fault()
     many(1, ".global .align 4 .b8 v%d[1000000000000];"), many(1000, ".global .b8 v%d[900000000];"),
     many(1000, ".global .b64 v%d[100000000];"),
     many(1000, ".visible .global .b8 v%d[30000][30000];"),
-    many(1000, ".global /* */ .u32 v%d[0x10000000] = {1};"), many(200000, ".global .u32 v%d;"),
+    many(1000, ".global /* */ .u32 v%d[0x10000000] = {1};"),
+    many(1, ".global\n.b8 v%d\n[1000000000000]\n;"), many(200000, ".global .u32 v%d;"),
   } do
     local rec = run(task { impls = { it = { "ptx", source = ptx } } })[1]
     lu.assertEquals(rec.verdict, "launch_error", ptx:sub(1, 100))

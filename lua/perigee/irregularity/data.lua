@@ -41,8 +41,7 @@ end
 -- @treturn integer exit status
 function data.run(options)
   local how, results = split.prepared(options), suite.results()
-  local json <close> = how.json and (io.open(how.json, "w")
-    or core.error("io", ("cannot write '%s'"):format(how.json))) or nil
+  local json <close> = how.json and report.opened(how.json) or nil
   local left_out = suite.run(plan_of(how), { device = how.spec, passes = how.passes or 3,
     seed = how.seed, budget = how.budget }, function(record)
     results:add(record)

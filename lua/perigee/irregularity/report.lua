@@ -13,7 +13,8 @@ local report = {}
 -- Arms as the published table names them.
 local PUBLISHED = { cuda = "cuda", rust = "rust", ["triton-published"] = "triton" }
 
-local function opened(path, mode)
+--- A file to write. @tparam[opt="w"] string mode of io.open @raise "io"
+function report.opened(path, mode)
   local file, why = io.open(path, mode or "w")
   return file or core.error("io", ("cannot write '%s': %s"):format(path, why))
 end
@@ -28,13 +29,13 @@ end
 function report.writable(path)
   local info = path ~= "" and core.file_info(path)
   if info and info.type ~= "file" and info.type ~= "dir" then return end -- a pipe would end
-  opened(path, "a"):close()
+  report.opened(path, "a"):close()
   if not info then os.remove(path) end
 end
 
 --- Write a table as CSV. @tparam table head names of columns @tparam table rows lists of values
 function report.csv(path, head, rows)
-  local file <close> = opened(path)
+  local file <close> = report.opened(path)
   file:write(table.concat(head, ","), "\n")
   for _, row in ipairs(rows) do
     local cells = {}

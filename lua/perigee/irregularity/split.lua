@@ -105,7 +105,7 @@ end
 
 -- Write what is known by now; a later look at the same variant writes it again, with more.
 local function write_found(found, path)
-  local file <close> = io.open(path, "a") or core.error("io", ("cannot write '%s'"):format(path))
+  local file <close> = report.opened(path, "a")
   for _, variant in ipairs(everything(found)) do
     file:write(core.json_encode { variant_of = variant.stage, cell = variant.cell,
       key = variant.kernel, us = variant.us, low_us = variant.low, high_us = variant.high,
@@ -198,9 +198,7 @@ function split.run(options)
     how.module = how.module or ablations.module(dev)
     return launch_cells(how, dev, how.gpu and "default" or "sim")
   end
-  if how.json and not core.write_file(how.json, "") then -- filled as things become known
-    core.error("io", ("cannot write '%s'"):format(how.json))
-  end
+  if how.json then report.opened(how.json):close() end -- filled as things become known
   local found, why = find_all(how, dev, progress.new(true))
   if dev then dev:close() end
   local variants, models, agreements = everything(found), {}, {}

@@ -330,7 +330,7 @@ function sections.published_update(data)
     { "cuda", "cuda-ray", "cuda-warp", "cuda-split", "rust" }, "cuda")
 end
 
--- Eight volumes at once against one after the other, over all cells and over those of many points.
+-- Eight volumes at once against one after the other, over the cells of many points.
 local function of_one_by_one(data)
   local parts = {}
   for _, one in ipairs { { "allocate", "cuda" }, { "allocate", "cuda-no-wait" },
